@@ -1,0 +1,183 @@
+"""The block under way: the buffers of the specification, and what a line does to them.
+
+The rules and the sentences quoted are those of the WHATWG HTML specification, section 9.2.6,
+"Interpreting an event stream".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from ._errors import EventTooLarge
+from ._events import Comment, Event, Item, Retry, UnknownField
+from ._limits import MAX_RETRY_DIGITS
+from ._plain_blocks import new_event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["READ_BYTES", "WINDOW_BYTES", "Block", "Sink"]
+
+WINDOW_BYTES = 64 * 1024
+"""How much the parser reads at a time: what is made of it (lines, text) is a small multiple of it,
+however much the caller passes at once."""
+
+READ_BYTES = 2 * WINDOW_BYTES
+"""The most that is read at once: a window, and an unfinished line of that size before it."""
+
+_FIELD_NAMES = frozenset((b"data", b"event", b"id", b"retry"))
+
+_T_contra = TypeVar("_T_contra", contravariant=True)
+
+
+class Sink(Protocol[_T_contra]):
+    """A list to append to. Contravariant: a list of items takes events too."""
+
+    def append(self, item: _T_contra, /) -> None: ...
+    def extend(self, items: Iterable[_T_contra], /) -> None: ...
+
+
+class Block:
+    """The block under way, and what outlives it: the last event ID and the reconnection time.
+
+    Args:
+        limit: How many bytes the buffers and a line together may have.
+        last_event_id: The last event ID string to start with.
+    """
+
+    def __init__(self, limit: int, last_event_id: str) -> None:
+        self.limit = limit
+        self.last_event_id = last_event_id
+        self.reconnection_time: int | None = None
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget the block."""
+        # The data buffer, the last line end included: `data` has the lines of earlier reads,
+        # `values` those of the read under way. A bytearray holds short lines in a fraction of what
+        # an object for each would take, and grows in place.
+        self.data = bytearray()
+        self.values: list[bytes] = []
+        # The event type buffer, and what the block's id field will make of the last event ID
+        # buffer: None without such a field.
+        self.type: bytes | None = None
+        self.id: bytes | None = None
+        self._leave()
+
+    def _leave(self) -> None:
+        # Whether there is anything in the buffers but what the parser put in `values`.
+        self.begun = False
+        # How long a line may be, and whether a read could bring more than that.
+        self.room = self.limit
+        self.tight = self.room < READ_BYTES
+
+    def copy(self) -> Block:
+        """Return a block that shares nothing with this one that either of them changes."""
+        block = Block(self.limit, self.last_event_id)
+        block.__dict__.update(self.__dict__, data=self.data.copy(), values=self.values.copy())
+        return block
+
+    def measure(self) -> None:
+        """Put what a read brought for the data buffer there, and see how much room it leaves."""
+        if self.values:
+            self.data += b"\n".join(self.values)
+            self.data += b"\n"
+            self.values.clear()
+            self.begun = True
+        self.room = self.limit - len(self.data) - len(self.type or b"") - len(self.id or b"")
+        self.tight = self.room < READ_BYTES
+
+    def too_large(self, line_bytes: int) -> EventTooLarge:
+        """Return the error for a line, or the part of one that is there, without room for it."""
+        return EventTooLarge(self.limit - self.room + line_bytes, self.limit)
+
+    def field(self, line: bytes, items: Sink[Item] | None) -> None:
+        """Process a line that is not blank.
+
+        Args:
+            line: The line, without its end.
+            items: Where comments, reconnection times and unknown fields go, if anyone wants them.
+
+        Raises:
+            EventTooLarge: There is no room for the line, and it is not one to be ignored.
+        """
+        name, _, value = line.partition(b": ")
+        if name not in _FIELD_NAMES:
+            # No space behind the colon, or not a field that anything is done with. Whoever has a
+            # long line must not have two copies of its value.
+            del value
+            name, _, value = line.partition(b":")
+            # "If value starts with a U+0020 SPACE character, remove it from value."
+            value = value.removeprefix(b" ")
+            if name not in _FIELD_NAMES and items is None:
+                return
+        if len(line) > self.room:
+            raise self.too_large(len(line))
+        if name == b"id":
+            # "If the field value does not contain U+0000 NULL, then set the last event ID buffer
+            # to the field value. Otherwise, ignore the field."
+            if b"\0" not in value:
+                self.id = value
+                self.begun = True
+        elif name == b"event":
+            self.type = value
+            self.begun = True
+        elif name == b"data":
+            self.values.append(value)
+            self.begun = True
+        elif name == b"retry":
+            # "If the field value consists of only ASCII digits, then interpret the field value as
+            # an integer in base ten". `bytes.isdigit` knows no others.
+            if value.isdigit():
+                digits = value.lstrip(b"0")[:MAX_RETRY_DIGITS] or b"0"
+                self.reconnection_time = int(digits)
+                if items is not None:
+                    items.append(Retry(self.reconnection_time))
+        elif items is not None:
+            if line.startswith(b":"):
+                items.append(Comment(_decode(line[1:])))
+            else:
+                items.append(UnknownField(_decode(name), _decode(value)))
+
+    def dispatch(self, events: Sink[Event]) -> None:
+        """Process a blank line."""
+        values = self.values
+        block_id = None
+        event_type = "message"
+        if self.begun:
+            self._leave()
+            if self.id is not None:
+                # "Set the last event ID string of the event source to the value of the last event
+                # ID buffer." With data or without.
+                block_id = self.last_event_id = _decode(self.id)
+                self.id = None
+            if self.type is not None:
+                # "... if the event type buffer has a value other than the empty string, change the
+                # type of the newly created event to equal the value of the event type buffer."
+                if self.type:
+                    event_type = _decode(self.type)
+                self.type = None
+            data = self.data
+            if data:
+                # "If the data buffer's last character is a U+000A LINE FEED (LF) character, then
+                # remove the last character from the data buffer."
+                if values:
+                    data += b"\n".join(values)
+                    values.clear()
+                else:
+                    del data[-1:]
+                text = _decode(data)
+                data.clear()
+                events.append(new_event(Event, (event_type, text, block_id, self.last_event_id)))
+                return
+        # "If the data buffer is an empty string, set the data buffer and the event type buffer to
+        # the empty string and return."
+        if values:
+            text = _decode(b"\n".join(values))
+            values.clear()
+            events.append(new_event(Event, (event_type, text, block_id, self.last_event_id)))
+
+
+def _decode(value: bytes | bytearray) -> str:
+    # Python replaces what the Encoding Standard does: each maximal part of a valid sequence.
+    return value.decode("utf-8", "replace")
