@@ -1,0 +1,289 @@
+"""What there is to say about a stream beside its items, as plain facts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, NoReturn, TypeVar
+
+__all__ = [
+    "INTERRUPTED",
+    "LOSSES",
+    "Arrival",
+    "Findings",
+    "Ignored",
+    "LineEndings",
+    "NotJson",
+    "Sample",
+    "TooLarge",
+    "Unknown",
+]
+
+_T = TypeVar("_T")
+
+# Exit statuses. The second is 128 and the number of SIGINT, as shells say it.
+LOSSES = 1
+INTERRUPTED = 130
+
+# How many cases of one finding are kept: enough to see what is going on, and a bound for what a
+# hostile stream can make this hold and print.
+_SAMPLE_SIZE = 10
+
+# Text of the stream that is kept in a finding.
+_MAX_NAME_CHARACTERS = 200
+
+# Parsing takes up to twenty times the size of the text (`[[],[],…`), and decides one line of the
+# findings. Larger data is not judged.
+_MAX_JSON_CHARACTERS = 4 * 1024 * 1024
+
+_DONE = "[DONE]"
+
+# A wait shorter than this is the network's or the model's, and says nothing about a buffer.
+_LONG_WAIT_SECONDS = 1.0
+# A server that streams spreads its events over a time that compares with the wait for the first.
+# One that is held back delivers all of them in a moment: within this part of the wait.
+_MOMENT = 0.05
+
+_KNOWN_NAMES = frozenset(("data", "event", "id", "retry"))
+
+# What the first bytes of a body say that it is, if no event was in it.
+_BODIES = (
+    (b"\x1f\x8b", "gzip, a compressed body that nobody decompressed"),
+    (b"\xff\xfe", "UTF-16, and an event stream is always UTF-8"),
+    (b"\xfe\xff", "UTF-16, and an event stream is always UTF-8"),
+    (b"HTTP/", "the head of an HTTP response, of which only the body is an event stream"),
+    (b"{", "JSON"),
+    (b"[", "JSON"),
+    (b"<", "HTML or XML"),
+)
+
+
+class Sample(Generic[_T]):
+    """The first few cases of something that may happen without end, and how many there were."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: list[_T] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether further cases are only counted."""
+        return len(self.first) >= _SAMPLE_SIZE
+
+    def add(self, case: _T) -> None:
+        """Count a case, and keep it if it is one of the first."""
+        self.count += 1
+        if not self.full:
+            self.first.append(case)
+
+
+@dataclass
+class LineEndings:
+    """How many lines each line end ended."""
+
+    lf: int = 0
+    crlf: int = 0
+    cr: int = 0
+
+    def count(self, ends: bytes) -> None:
+        """Count a run of line ends."""
+        if ends == b"\n\n":
+            self.lf += 2
+        else:
+            crlf = ends.count(b"\r\n")
+            self.crlf += crlf
+            self.cr += ends.count(b"\r") - crlf
+            self.lf += ends.count(b"\n") - crlf
+
+    def complete_crlf(self) -> None:
+        """The CR counted last got its LF in a later read."""
+        self.cr -= 1
+        self.crlf += 1
+
+
+class Ignored(NamedTuple):
+    """An id or retry field that a client ignores: where, its value, and why."""
+
+    offset: int
+    value: str
+    reason: str
+
+
+class NotJson(NamedTuple):
+    """An event whose data is not JSON: its number, where its block begins, and what is wrong."""
+
+    number: int
+    offset: int
+    reason: str
+
+
+class TooLarge(NamedTuple):
+    """The block at `offset` passed the parser's limit when it had `size` bytes."""
+
+    offset: int
+    size: int
+    limit: int
+
+
+@dataclass
+class Unknown:
+    """A field name that the specification does not know: how often it came, and where first."""
+
+    name: str
+    offset: int
+    count: int = 0
+
+    @property
+    def hint(self) -> str | None:
+        """What spoiled a name that was meant to be a known one; None for any other name."""
+        bare = self.name.strip("\ufeff \t")
+        if bare.lower() not in _KNOWN_NAMES:
+            return None
+        if self.name.startswith("\ufeff"):
+            return f"{bare} behind a byte order mark"
+        if bare != self.name:
+            return f"{bare} with white space around it"
+        return f"{bare.lower()} in the wrong case"
+
+
+class Arrival(NamedTuple):
+    """When the bytes came: seconds to the first read, and from there to the last one."""
+
+    wait: float
+    span: float
+
+    @property
+    def at_once(self) -> bool:
+        """Whether everything came in one moment after a long wait."""
+        return self.wait >= _LONG_WAIT_SECONDS and self.span <= self.wait * _MOMENT
+
+
+@dataclass
+class Findings:
+    """The facts about one stream, gathered while it is read.
+
+    Byte offsets count from the first byte of the stream, a byte order mark included.
+    """
+
+    size: int = 0
+    events: int = 0
+    comments: int = 0
+    retries: int = 0
+    # Lines that are a comment or a field that the specification knows.
+    known_lines: int = 0
+    line_endings: LineEndings = field(default_factory=LineEndings)
+    byte_order_mark: bool = False
+    invalid_utf8: Sample[int] = field(default_factory=Sample[int])
+    ignored_ids: Sample[Ignored] = field(default_factory=Sample[Ignored])
+    ignored_retries: Sample[Ignored] = field(default_factory=Sample[Ignored])
+    unknown_fields: int = 0
+    unknown_names: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
+    # Blocks with fields but without data, from which no event comes. That is how an id or a
+    # reconnection time is sent alone; one that names an event type was meant to be an event.
+    blocks_without_data: Sample[int] = field(default_factory=Sample[int])
+    types_without_data: Sample[int] = field(default_factory=Sample[int])
+    # Where the block begins that lacks its blank line at the end of the stream.
+    pending: int | None = None
+    too_large: TooLarge | None = None
+    not_events: str | None = None
+    # Event numbers.
+    done: int | None = None
+    json_events: int = 0
+    other_events: int = 0
+    not_json: Sample[NotJson] = field(default_factory=Sample[NotJson])
+    arrival: Arrival | None = None
+    interrupted: bool = False
+
+    @property
+    def json_stream(self) -> bool:
+        """Whether most events carry a JSON object or array, as LLM streams do."""
+        return self.json_events > self.other_events + self.not_json.count
+
+    @property
+    def held_back(self) -> bool:
+        """Whether several events came at once after a wait: a proxy that buffers, perhaps."""
+        return self.events > 1 and self.arrival is not None and self.arrival.at_once
+
+    @property
+    def losses(self) -> list[str]:
+        """What means that data is lost or damaged: the names that the JSON output uses."""
+        found = {
+            "not_an_event_stream": self.not_events is not None,
+            "event_too_large": self.too_large is not None,
+            "invalid_utf8": self.invalid_utf8.count > 0,
+            "ignored_ids": self.ignored_ids.count > 0,
+            "ignored_retries": self.ignored_retries.count > 0,
+            "unknown_fields": self.unknown_fields > 0,
+            "types_without_data": self.types_without_data.count > 0,
+            "pending_block": self.pending is not None and not self.interrupted,
+            "not_json": self.json_stream and self.not_json.count > 0,
+        }
+        return [name for name, is_so in found.items() if is_so]
+
+    @property
+    def status(self) -> int:
+        """The exit status that these findings come with."""
+        if self.interrupted:
+            return INTERRUPTED
+        return LOSSES if self.losses else 0
+
+    def add_unknown(self, name: str, offset: int) -> None:
+        """Count a field that the specification does not know."""
+        self.unknown_fields += 1
+        name = name[:_MAX_NAME_CHARACTERS]
+        unknown = self.unknown_names.get(name)
+        if unknown is None:
+            if len(self.unknown_names) >= _SAMPLE_SIZE:
+                return
+            unknown = self.unknown_names[name] = Unknown(name, offset)
+        unknown.count += 1
+
+    def add_event(self, offset: int, data: str) -> int:
+        """Count an event, judge its data, and return its number."""
+        self.events += 1
+        if len(data) > _MAX_JSON_CHARACTERS:
+            self.other_events += 1
+        elif data.strip() == _DONE:
+            self.done = self.events
+        else:
+            try:
+                value = _read_json(data)
+            except (ValueError, RecursionError) as error:
+                self.not_json.add(NotJson(self.events, offset, _reason(error)))
+            else:
+                if isinstance(value, (dict, list)):
+                    self.json_events += 1
+                else:
+                    self.other_events += 1
+        return self.events
+
+    def judge_body(self, beginning: bytes) -> None:
+        """Say so if this, going by its first bytes and all else, is no event stream at all."""
+        if not beginning:
+            self.not_events = "empty: not one byte"
+        elif self.events == 0:
+            begins_with = beginning.lstrip().startswith
+            for start, what in _BODIES:
+                if begins_with(start):
+                    self.not_events = what
+                    return
+            if self.known_lines == 0 and self.unknown_fields > 0:
+                self.not_events = "text without a field of an event stream, or a comment"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+# Numbers are checked, not converted: a conversion can be refused (more than 4,300 digits).
+_read_json = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse).decode
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return f"{error.msg} at character {error.pos}"
+        case RecursionError():
+            return "nested too deep"
+        case _:
+            return str(error)

@@ -1,0 +1,87 @@
+"""`inspect`: a stream, taken apart while it arrives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from ._findings import Arrival
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TextIO
+
+    from ._findings import Findings
+    from ._scanner import Row, Scanner
+
+__all__ = ["Renderer", "Source", "SourceError", "inspect"]
+
+_READ_BYTES = 64 * 1024
+
+
+class Source(Protocol):
+    """Where the bytes come from: any buffered binary file."""
+
+    def read1(self, size: int, /) -> bytes:
+        """Return what is there, up to `size` bytes; wait only if nothing is; none at the end."""
+        ...
+
+
+class Renderer(Protocol):
+    """What makes text of rows and findings."""
+
+    def rows(self, rows: Sequence[Row], seconds: float) -> str: ...
+    def findings(self, findings: Findings) -> str: ...
+
+
+class SourceError(Exception):
+    """The source can't be opened, or failed in the middle of the stream; the text says why."""
+
+
+def inspect(
+    source: Source,
+    output: TextIO,
+    scanner: Scanner,
+    renderer: Renderer,
+    clock: Callable[[], float] | None = None,
+) -> int:
+    """Read a stream to its end, write each row when its last byte is there, then the findings.
+
+    Args:
+        source: The stream.
+        output: Where the text goes.
+        scanner: What reads it.
+        renderer: What makes text of it.
+        clock: Monotonic seconds; None if it doesn't matter when the bytes come.
+
+    Returns:
+        The exit status of the findings.
+
+    Raises:
+        SourceError: `source` raised an `OSError`.
+        OSError: `output` did.
+    """
+    begin = first = last = clock() if clock else 0.0
+    interrupted = False
+    try:
+        while not scanner.failed and (chunk := _read(source)):
+            last = clock() if clock else 0.0
+            if not scanner.findings.size:
+                first = last
+            output.write(renderer.rows(scanner.feed(chunk), last - first))
+            output.flush()
+    except KeyboardInterrupt:
+        interrupted = True
+    findings = scanner.finish()
+    findings.interrupted = interrupted
+    if clock and findings.size:
+        findings.arrival = Arrival(first - begin, last - first)
+    output.write(renderer.findings(findings))
+    output.flush()
+    return findings.status
+
+
+def _read(source: Source) -> bytes:
+    try:
+        return source.read1(_READ_BYTES)
+    except OSError as error:
+        raise SourceError(error.strerror or str(error)) from error

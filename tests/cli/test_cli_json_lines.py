@@ -1,0 +1,124 @@
+"""The JSON output: its keys are an interface."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sansio_sse import EventStreamParser
+from sansio_sse._cli._findings import Arrival, Findings, TooLarge
+from sansio_sse._cli._json_lines import JsonLines
+from sansio_sse._cli._scanner import Scanner
+
+
+def objects(text: str) -> list[dict[str, Any]]:
+    assert text.isascii()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_each_row_is_an_object() -> None:
+    stream = b": hi\nid: 7\nretry: 30\nwhat: x\ndata: \xe2\x82\xac\ndata: \x1b\xff\n\ndata\n\n"
+    rows = JsonLines(timed=False).rows(Scanner(EventStreamParser()).feed(stream), 3)
+    assert objects(rows) == [
+        {"kind": "comment", "offset": 0, "text": " hi"},
+        {"kind": "retry", "offset": 11, "milliseconds": 30},
+        {"kind": "unknown_field", "offset": 21, "name": "what", "value": "x"},
+        {
+            "kind": "event",
+            "number": 1,
+            "offset": 0,
+            "type": "message",
+            "id": "7",
+            "last_event_id": "7",
+            "size": 8,
+            "data": "€\n\x1b\ufffd",
+        },
+        {
+            "kind": "event",
+            "number": 2,
+            "offset": 49,
+            "type": "message",
+            "id": None,
+            "last_event_id": "7",
+            "size": 0,
+            "data": "",
+        },
+    ]
+
+
+def test_rows_have_the_time_if_it_matters() -> None:
+    rows = JsonLines(timed=True).rows(Scanner(EventStreamParser()).feed(b": c\ndata: a\n\n"), 1.5)
+    assert [row["seconds"] for row in objects(rows)] == [1.5, 1.5]
+
+
+def line_of(findings: Findings) -> dict[str, Any]:
+    [line] = objects(JsonLines(timed=False).findings(findings))
+    return line
+
+
+def findings_of(stream: bytes) -> Findings:
+    scanner = Scanner(EventStreamParser())
+    scanner.feed(stream)
+    return scanner.finish()
+
+
+def test_the_findings_are_one_object() -> None:
+    stream = (
+        b"data: {}\n\n: c\nretry: 5\nid: \0\nretry: x\nwhat: 1\r\nwhat: 2\revent: e\n\n"
+        b"data: [DONE]\n\ndata: []\n\ndata: [}\n\ndata: {}\n\ndata: \xff"
+    )
+    findings = findings_of(stream)
+    findings.arrival = Arrival(2.0, 0.05)
+    assert line_of(findings) == {
+        "kind": "findings",
+        "bytes": 116,
+        "events": 5,
+        "comments": 1,
+        "retries": 1,
+        "line_endings": {"lf": 16, "crlf": 1, "cr": 1},
+        "byte_order_mark": False,
+        "invalid_utf8": {"count": 1, "offsets": [115]},
+        "ignored_ids": {
+            "count": 1,
+            "fields": [{"offset": 23, "value": "\0", "reason": "it holds a NUL"}],
+        },
+        "ignored_retries": {
+            "count": 1,
+            "fields": [{"offset": 29, "value": "x", "reason": "it is not only ASCII digits"}],
+        },
+        "unknown_fields": {"count": 2, "names": [{"name": "what", "count": 2, "offset": 38}]},
+        "blocks_without_data": {"count": 1, "offsets": [10]},
+        "types_without_data": {"count": 1, "offsets": [10]},
+        "pending_block": {"offset": 109, "size": 7},
+        "event_too_large": None,
+        "not_an_event_stream": None,
+        "done": 2,
+        "json": True,
+        "not_json": {
+            "count": 1,
+            "events": [{"number": 4, "offset": 89, "reason": "Expecting value at character 1"}],
+        },
+        "arrival": {"wait": 2.0, "span": 0.05, "held_back": True},
+        "interrupted": False,
+        "losses": [
+            "invalid_utf8",
+            "ignored_ids",
+            "ignored_retries",
+            "unknown_fields",
+            "types_without_data",
+            "pending_block",
+            "not_json",
+        ],
+        "status": 1,
+    }
+
+
+def test_what_is_not_there_is_null() -> None:
+    line = line_of(findings_of(b"data: a\n\n"))
+    assert [line[key] for key in ("pending_block", "done", "arrival")] == [None, None, None]
+
+
+def test_a_block_too_large_has_its_numbers() -> None:
+    line = line_of(Findings(size=30, too_large=TooLarge(0, 26, 10)))
+    assert line["event_too_large"] == {"offset": 0, "size": 26, "limit": 10}
+    assert line["losses"] == ["event_too_large"]
