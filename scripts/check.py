@@ -1,0 +1,122 @@
+"""Run the whole check: format, lint, types, tests with coverage, build, tests of the wheel.
+
+It makes the virtual environments that it needs (`.venv`, `.venv-3.10`, …) and uses them again. With
+arguments it runs only the steps that they name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+# Run as a script, this file has its own folder on the path and not the project's.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from scripts.environments import ROOT, ensure, find_interpreters, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
+
+# What the tests read beside the code.
+TEST_DATA = ["README.md", "docs", "examples", "tests"]
+
+
+def python() -> Path:
+    """Return the interpreter with the development tools."""
+    return ensure(ROOT / ".venv", "dev")
+
+
+def check_format() -> None:
+    """Check the formatting."""
+    run(python(), "-m", "ruff", "format", "--check", ".")
+
+
+def check_lint() -> None:
+    """Run the linter."""
+    run(python(), "-m", "ruff", "check", ".")
+
+
+def check_mypy() -> None:
+    """Run mypy, strict."""
+    run(python(), "-m", "mypy")
+
+
+def check_pyright() -> None:
+    """Run pyright, strict."""
+    run(python(), "-m", "pyright")
+
+
+def check_coverage() -> None:
+    """Run the tests and require every branch of the core to be covered."""
+    run(python(), "-m", "coverage", "run", "-m", "pytest", "-q")
+    run(python(), "-m", "coverage", "report", "--skip-covered")
+
+
+def check_tests() -> None:
+    """Run the tests on each supported version of Python that is found."""
+    interpreters = find_interpreters(VERSIONS)
+    for version in VERSIONS:
+        if version not in interpreters:
+            print(f"Python {version}: not found, not tested")
+            continue
+        environment = ensure(ROOT / f".venv-{version}", "test", python=interpreters[version])
+        print(f"Python {version}: {interpreters[version]}", flush=True)
+        run(environment, "-m", "pytest", "-q")
+
+
+def check_wheel() -> None:
+    """Build the distributions, install the wheel elsewhere and run the tests against it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        run(python(), "-m", "build", "--outdir", folder / "dist")
+        (wheel,) = (folder / "dist").glob("*.whl")
+        environment = ensure(folder / "venv", "test", project=False)
+        run(environment, "-m", "pip", "install", "--quiet", "--no-index", wheel)
+        for item in TEST_DATA:
+            source = ROOT / item
+            if source.is_dir():
+                shutil.copytree(source, folder / item)
+            elif source.exists():
+                shutil.copy(source, folder)
+        shutil.copy(ROOT / "pyproject.toml", folder)
+        run(environment, "-m", "pytest", "-q", "-o", "pythonpath=", cwd=folder)
+
+
+STEPS: dict[str, Callable[[], None]] = {
+    "format": check_format,
+    "lint": check_lint,
+    "mypy": check_mypy,
+    "pyright": check_pyright,
+    "coverage": check_coverage,
+    "tests": check_tests,
+    "wheel": check_wheel,
+}
+
+
+def main() -> int:
+    """Run the steps in order, the first failure ends it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", nargs="*", choices=[[], *STEPS], help="default: all, in order")
+    chosen: list[str] = parser.parse_args().steps or list(STEPS)
+    for step in chosen:
+        print(f"== {step}", flush=True)
+        begin = time.monotonic()
+        try:
+            STEPS[step]()
+        except subprocess.CalledProcessError as error:
+            print(f"== {step} failed: {error}", file=sys.stderr)
+            return 1
+        print(f"== {step} passed in {time.monotonic() - begin:.0f} s", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
