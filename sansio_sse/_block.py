@@ -103,9 +103,7 @@ class Block:
         """
         name, _, value = line.partition(b": ")
         if name not in _FIELD_NAMES:
-            # No space behind the colon, or not a field that anything is done with. Whoever has a
-            # long line must not have two copies of its value.
-            del value
+            # No space behind the colon, or not a field that anything is done with.
             name, _, value = line.partition(b":")
             # "If value starts with a U+0020 SPACE character, remove it from value."
             value = value.removeprefix(b" ")
@@ -138,6 +136,32 @@ class Block:
                 items.append(Comment(_decode(line[1:])))
             else:
                 items.append(UnknownField(_decode(name), _decode(value)))
+
+    def long_field(self, line: bytearray, items: Sink[Item] | None) -> None:
+        """Process a long line, as `field` does, without a copy of it if it is one of data.
+
+        Args:
+            line: The line, without its end. The block takes it over.
+            items: As for `field`.
+
+        Raises:
+            As `field`.
+        """
+        if line.startswith(b"data:"):
+            if len(line) > self.room:
+                raise self.too_large(len(line))
+            del line[: 6 if line.startswith(b"data: ") else 5]
+            line += b"\n"
+            self.begun = True
+            if self.data:
+                self.data += line
+            else:
+                self.data = line
+        else:
+            whole = bytes(line)
+            line.clear()
+            self.field(whole, items)
+        self.measure()
 
     def dispatch(self, events: Sink[Event]) -> None:
         """Process a blank line."""

@@ -105,10 +105,10 @@ def encode_retry(milliseconds: int) -> bytes:
         LocalProtocolError: The number is negative, no integer, or has more than 300 digits.
     """
     value = _integer("retry", milliseconds)
+    if abs(value) >= 10**MAX_RETRY_DIGITS:
+        raise LocalProtocolError(f"retry has more than {MAX_RETRY_DIGITS} digits")
     if value < 0:
         raise LocalProtocolError(f"retry is {value}: pass 0 or more milliseconds")
-    if value >= 10**MAX_RETRY_DIGITS:
-        raise LocalProtocolError(f"retry has more than {MAX_RETRY_DIGITS} digits")
     return b"retry: %d\n" % value
 
 

@@ -422,12 +422,9 @@ class EventStreamParser:
             return chunk
         end = chunk.splitlines(keepends=True)[0]
         if not self._skipping:
-            # `Block.field` makes one more copy of a long line's value. There must not be a third.
             line += end.rstrip(b"\r\n")
-            whole = bytes(line)
-            line.clear()
-            self._block.field(whole, items)
-            self._block.measure()
+            self._block.long_field(line, items)
+            self._line = bytearray()
         self._skipping = False
         if chunk.endswith(b"\r"):
             self._end_by_cr()

@@ -19,7 +19,8 @@ VECTORS: list[dict[str, Any]] = json.loads(
 
 
 def stream(vector: dict[str, Any]) -> bytes:
-    return vector["bytes"].encode("latin-1")
+    text: str = vector["bytes"]
+    return text.encode("latin-1")
 
 
 def check(vector: dict[str, Any], events: list[Event], parser: EventStreamParser) -> None:

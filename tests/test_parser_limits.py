@@ -1,0 +1,195 @@
+"""`max_event_bytes`: what counts, what does not, and what is left after it was passed."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sansio_sse import (
+    DEFAULT_MAX_EVENT_BYTES,
+    Comment,
+    Event,
+    EventStreamParser,
+    EventTooLarge,
+)
+from sansio_sse.testing import chunkings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LIMIT = 100
+
+
+def feed_all(chunks: Iterable[bytes], parser: EventStreamParser) -> list[Event]:
+    events: list[Event] = []
+    for chunk in chunks:
+        events += parser.feed(chunk)
+    return events + parser.finish()
+
+
+def test_default_limit_is_64_mib() -> None:
+    assert DEFAULT_MAX_EVENT_BYTES == 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize("field", ["data", "event", "id", "retry"])
+@pytest.mark.parametrize("separator", [": ", ":"])
+def test_line_of_the_limit_passes_and_one_byte_more_does_not(field: str, separator: str) -> None:
+    start = f"{field}{separator}".encode()
+    fits = start + b"5" * (LIMIT - len(start))
+    for chunks in chunkings(fits + b"\ndata: x\n\n" if field == "retry" else fits + b"\n\n"):
+        parser = EventStreamParser(max_event_bytes=LIMIT)
+        feed_all(chunks, parser)
+    for chunks in chunkings(fits + b"5\n\n"):
+        parser = EventStreamParser(max_event_bytes=LIMIT)
+        with pytest.raises(EventTooLarge) as caught:
+            feed_all(chunks, parser)
+        assert caught.value.limit == LIMIT
+        assert caught.value.size == LIMIT + 1
+        assert str(caught.value) == "event is 101 bytes so far, the limit is 100"
+
+
+@pytest.mark.parametrize("line", [b"data: ab\n", b"data\n", b"data:x\r\n", b"data: \r"])
+def test_many_lines_together_pass_the_limit(line: bytes) -> None:
+    for chunks in chunkings(line * LIMIT + b"data: the end\n\n", max_pairs=50):
+        with pytest.raises(EventTooLarge):
+            feed_all(chunks, EventStreamParser(max_event_bytes=LIMIT))
+
+
+def test_type_and_id_and_data_count_together() -> None:
+    block = b"event: " + b"e" * 40 + b"\nid: " + b"i" * 40 + b"\ndata: " + b"d" * 14 + b"\n\n"
+    for chunks in chunkings(block):
+        assert len(feed_all(chunks, EventStreamParser(max_event_bytes=LIMIT))) == 1
+        with pytest.raises(EventTooLarge):
+            feed_all(chunks, EventStreamParser(max_event_bytes=LIMIT - 1))
+
+
+def test_same_limit_holds_however_the_stream_is_cut() -> None:
+    block = b"data: one\ndata:two\nevent: e\nid: 1\nretry: 3\n: comment\ndata\ndata: end\n\n"
+    verdicts: dict[int, set[bool]] = {}
+    for limit in range(1, 60):
+        for chunks in chunkings(block, random_cuts=5):
+            try:
+                feed_all(chunks, EventStreamParser(max_event_bytes=limit))
+            except EventTooLarge:
+                verdicts.setdefault(limit, set()).add(False)
+            else:
+                verdicts.setdefault(limit, set()).add(True)
+    assert all(len(seen) == 1 for seen in verdicts.values())
+    assert verdicts[1] == {False}
+    assert verdicts[59] == {True}
+
+
+def test_each_block_has_the_limit_to_itself() -> None:
+    stream = (b"event: e\nid: 1\ndata: " + b"x" * 80 + b"\n\n") * 50
+    for chunks in chunkings(stream, max_pairs=50):
+        assert len(feed_all(chunks, EventStreamParser(max_event_bytes=LIMIT))) == 50
+
+
+@pytest.mark.parametrize(
+    "start", [b": ", b":", b"unknown: ", b"unknown", b"datax: ", b"x", b"\xff"]
+)
+def test_what_nobody_will_see_does_not_count_and_is_not_held(start: bytes) -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    parser.feed(b"data: a\n" + start)
+    tracemalloc.start()
+    try:
+        for _ in range(200):
+            assert parser.feed(b"c" * 10_000) == []
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 2_000
+    assert peak < 30_000
+    assert parser.feed(b"\n\n") == [Event(data="a")]
+
+
+def test_ignored_lines_never_add_up() -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    for _ in range(100):
+        assert parser.feed(b": comment\nunknown: field\nretry: 1\nid: \0\n") == []
+    assert parser.feed(b"data: a\n\n") == [Event(data="a")]
+
+
+def test_comment_that_feed_items_wants_counts_while_it_streams_in() -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    assert parser.feed_items(b":" + b"c" * 99 + b"\n") == [Comment("c" * 99)]
+    with pytest.raises(EventTooLarge):
+        parser.feed_items(b":" + b"c" * 100)
+    parser.reset()
+    with pytest.raises(EventTooLarge):
+        parser.feed_items(b"unknown: " + b"c" * 100 + b"\n")
+
+
+def test_events_before_the_error_are_not_lost() -> None:
+    stream = b"id: 1\ndata: a\n\ndata: b\n\ndata: " + b"x" * LIMIT + b"\n\ndata: c\n\n"
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    assert parser.feed(stream) == [
+        Event("message", "a", "1", "1"),
+        Event("message", "b", None, "1"),
+    ]
+    for _ in range(2):
+        with pytest.raises(EventTooLarge, match="event is 106 bytes so far, the limit is 100"):
+            parser.feed(b"data: d\n\n")
+    with pytest.raises(EventTooLarge):
+        parser.finish()
+    assert parser.pending
+    parser.reset()
+    assert parser.feed(b"data: e\n\n") == [Event("message", "e", None, "1")]
+
+
+def test_items_before_the_error_are_not_lost() -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    assert parser.feed_items(b": ping\ndata: " + b"x" * LIMIT) == [Comment(" ping")]
+    with pytest.raises(EventTooLarge):
+        parser.feed_items(b"")
+
+
+def test_id_of_a_block_that_is_too_large_does_not_count() -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    with pytest.raises(EventTooLarge):
+        parser.feed(b"id: 9\ndata: " + b"x" * LIMIT + b"\n\n")
+    assert parser.last_event_id == ""
+
+
+def test_buffers_are_given_back_after_the_error() -> None:
+    parser = EventStreamParser(max_event_bytes=1_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(EventTooLarge):
+            for _ in range(200):
+                parser.feed(b"data: " + b"x" * 10_000 + b"\n")
+        held, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 50_000
+    assert peak < 2_500_000
+
+
+def test_short_tail_can_pass_a_tiny_limit_too() -> None:
+    parser = EventStreamParser(max_event_bytes=3, tail="dispatch")
+    parser.feed(b"data")
+    with pytest.raises(EventTooLarge):
+        parser.finish()
+    with pytest.raises(EventTooLarge):
+        parser.feed(b"")
+
+
+def test_no_limit_takes_more_than_the_default() -> None:
+    parser = EventStreamParser(max_event_bytes=None)
+    parser.feed(b"data: ")
+    chunk = b"x" * (DEFAULT_MAX_EVENT_BYTES // 4)
+    for _ in range(5):
+        parser.feed(chunk)
+    (event,) = parser.feed(b"\n\n")
+    assert len(event.data) == 5 * len(chunk)
+
+
+def test_default_limit_is_enforced() -> None:
+    parser = EventStreamParser()
+    parser.feed(b"data: ")
+    chunk = b"x" * (DEFAULT_MAX_EVENT_BYTES // 4)
+    with pytest.raises(EventTooLarge):
+        for _ in range(5):
+            parser.feed(chunk)
