@@ -1,0 +1,252 @@
+"""Where sans-IO ends: what the core may import, and that it is whole and portable."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.metadata
+import importlib.util
+import inspect
+import json
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+import typing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import sansio_sse
+import sansio_sse.testing
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+CORE = Path(sansio_sse.__file__).parent
+VECTORS = Path(__file__).parent / "vectors" / "parser.json"
+
+# Nothing here does I/O, looks at the machine or has state that a caller could see.
+ALLOWED = {
+    "__future__",
+    "codecs",
+    "collections",
+    "collections.abc",
+    "json",
+    "re",
+    "types",
+    "typing",
+}
+# The command line is the one part that does I/O.
+COMMAND_LINE = {"_cli", "__main__.py"}
+
+# What would do I/O without an import.
+FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "compile", "__import__", "breakpoint"}
+
+
+def core_files() -> list[Path]:
+    return [
+        path
+        for path in sorted(CORE.rglob("*.py"))
+        if path.relative_to(CORE).parts[0] not in COMMAND_LINE
+    ]
+
+
+def public_modules() -> list[ModuleType]:
+    return [sansio_sse, sansio_sse.testing]
+
+
+def public_names() -> list[tuple[str, object]]:
+    return [
+        (f"{module.__name__}.{name}", getattr(module, name))
+        for module in public_modules()
+        for name in module.__all__
+    ]
+
+
+def test_there_is_a_core_to_look_at() -> None:
+    assert {"_parser.py", "_encoder.py"} < {path.name for path in core_files()}
+
+
+@pytest.mark.parametrize("path", core_files(), ids=lambda path: path.name)
+def test_core_imports_only_what_is_allowed(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            assert {alias.name for alias in node.names} <= ALLOWED
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            assert node.module in ALLOWED
+        elif isinstance(node, ast.ImportFrom):
+            assert "_cli" not in (node.module or "")
+
+
+@pytest.mark.parametrize("path", sorted(CORE.rglob("*.py")), ids=lambda path: path.name)
+def test_package_imports_itself_by_relative_imports_alone(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [node.module or ""]
+        else:
+            continue
+        assert not any(name.split(".")[0].startswith("sansio_sse") for name in names)
+
+
+@pytest.mark.parametrize("path", core_files(), ids=lambda path: path.name)
+def test_core_does_no_io_and_keeps_no_state(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            assert node.func.id not in FORBIDDEN_CALLS
+        assert not isinstance(node, ast.Global)
+    for node in tree.body:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
+            target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+            mutable = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+            assert target == "__all__" or not isinstance(node.value, mutable)
+
+
+def test_importing_the_core_pulls_in_nothing_heavy() -> None:
+    code = """
+import sys
+before = set(sys.modules)
+import sansio_sse
+print(*set(sys.modules) - before)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=CORE.parent,
+    )
+    heavy = {
+        "asyncio",
+        "socket",
+        "ssl",
+        "email",
+        "http",
+        "inspect",
+        "logging",
+        "argparse",
+        "random",
+    }
+    assert not heavy & {name.split(".")[0] for name in done.stdout.split()}
+
+
+def test_copy_under_another_name_passes_the_vectors(tmp_path: Path) -> None:
+    package = tmp_path / "vendored" / "_sse"
+    package.parent.mkdir()
+    (package.parent / "__init__.py").touch()
+    shutil.copytree(CORE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    code = f"""
+import json, sys
+import vendored._sse as sse
+import vendored._sse.testing
+for vector in json.load(open({str(VECTORS)!r}, encoding="utf-8")):
+    data = vector["bytes"].encode("latin-1")
+    for chunks in ([data], [data[i : i + 1] for i in range(len(data))]):
+        events = list(sse.iter_events(chunks))
+        seen = [[event.type, event.data, event.last_event_id] for event in events]
+        assert seen == [list(event.values()) for event in vector["events"]], vector["id"]
+        assert [event for event in events if not isinstance(event, sse.Event)] == []
+assert not [name for name in sys.modules if name.startswith("sansio_sse")]
+print("passed")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=tmp_path
+    )
+    assert done.stdout == "passed\n"
+
+
+def test_vector_events_are_in_the_order_that_the_copy_is_compared_in() -> None:
+    for vector in json.loads(VECTORS.read_text("utf-8")):
+        for event in vector["events"]:
+            assert list(event) == ["type", "data", "last_event_id"]
+
+
+def adapter_files() -> list[Path]:
+    spec = importlib.util.find_spec("sansio_sse_adapters")
+    assert spec is not None
+    assert spec.origin is not None
+    return sorted(Path(spec.origin).parent.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", adapter_files(), ids=lambda path: path.name)
+def test_adapters_use_nothing_private(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        modules: list[str] = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module or ""]
+            if modules[0].split(".")[0] == "sansio_sse":
+                assert not [alias.name for alias in node.names if alias.name.startswith("_")]
+        for module in modules:
+            if module.split(".")[0] == "sansio_sse":
+                assert not re.search(r"\._", module)
+
+
+def test_adapters_are_typed_and_installed_beside_the_core() -> None:
+    assert (adapter_files()[0].parent / "py.typed").exists()
+    assert (CORE / "py.typed").exists()
+
+
+def test_every_public_name_is_exported_once() -> None:
+    for module in public_modules():
+        assert list(module.__all__) == sorted(module.__all__, key=_ruff_order)
+        assert len(set(module.__all__)) == len(module.__all__)
+        for name in module.__all__:
+            assert hasattr(module, name)
+
+
+def _ruff_order(name: str) -> tuple[int, str]:
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+def test_top_level_exports_what_its_modules_declare() -> None:
+    declared: set[str] = set()
+    for info in pkgutil.iter_modules([str(CORE)]):
+        if info.name.startswith("_") and info.name not in {"_cli", "__main__"}:
+            module = importlib.import_module(f"sansio_sse.{info.name}")
+            assert module.__all__, info.name
+            declared |= set(module.__all__)
+    assert set(sansio_sse.__all__) <= declared
+
+
+@pytest.mark.parametrize(("name", "thing"), public_names(), ids=lambda value: str(value)[:40])
+def test_every_public_name_is_documented_and_typed(name: str, thing: object) -> None:
+    if inspect.isclass(thing) or inspect.isfunction(thing):
+        assert inspect.getdoc(thing), name
+        members = vars(thing) if inspect.isclass(thing) else {}
+        functions = [thing] if inspect.isfunction(thing) else []
+        for member, value in members.items():
+            function = value.fget if isinstance(value, property) else value
+            if member.startswith("_") or not inspect.isfunction(function):
+                continue
+            assert inspect.getdoc(function), f"{name}.{member}"
+            functions.append(function)
+        for function in functions:
+            signature = inspect.signature(function)
+            assert signature.return_annotation is not inspect.Signature.empty
+            for parameter in signature.parameters.values():
+                assert parameter.name == "self" or (
+                    parameter.annotation is not inspect.Parameter.empty
+                )
+    else:
+        # A constant or a type alias: documented by the text behind its assignment.
+        short = name.rpartition(".")[2]
+        sources = [path.read_text("utf-8") for path in core_files()]
+        pattern = rf'^{short}\b[^\n]*=.*?\n(?:[^\n]*\n)*?"""'
+        assert any(re.search(pattern, source, re.MULTILINE) for source in sources), name
+
+
+def test_annotations_of_values_resolve_at_run_time() -> None:
+    hints = typing.get_type_hints(sansio_sse.Event)
+    assert hints == {"type": str, "data": str, "id": str | None, "last_event_id": str}
+
+
+def test_version_is_that_of_the_distribution() -> None:
+    assert importlib.metadata.version("sansio-sse") == sansio_sse.__version__
