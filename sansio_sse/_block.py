@@ -105,10 +105,12 @@ class Block:
         if name not in _FIELD_NAMES:
             # No space behind the colon, or not a field that anything is done with.
             name, _, value = line.partition(b":")
+            if name not in _FIELD_NAMES:
+                if items is not None:
+                    self._report(line, items)
+                return
             # "If value starts with a U+0020 SPACE character, remove it from value."
             value = value.removeprefix(b" ")
-            if name not in _FIELD_NAMES and items is None:
-                return
         if len(line) > self.room:
             raise self.too_large(len(line))
         if name == b"id":
@@ -123,19 +125,23 @@ class Block:
         elif name == b"data":
             self.values.append(value)
             self.begun = True
-        elif name == b"retry":
-            # "If the field value consists of only ASCII digits, then interpret the field value as
-            # an integer in base ten". `bytes.isdigit` knows no others.
-            if value.isdigit():
-                digits = value.lstrip(b"0")[:MAX_RETRY_DIGITS] or b"0"
-                self.reconnection_time = int(digits)
-                if items is not None:
-                    items.append(Retry(self.reconnection_time))
-        elif items is not None:
-            if line.startswith(b":"):
-                items.append(Comment(_decode(line[1:])))
-            else:
-                items.append(UnknownField(_decode(name), _decode(value)))
+        # "If the field value consists of only ASCII digits, then interpret the field value as an
+        # integer in base ten". `bytes.isdigit` knows no others.
+        elif value.isdigit():
+            digits = value.lstrip(b"0")[:MAX_RETRY_DIGITS] or b"0"
+            self.reconnection_time = int(digits)
+            if items is not None:
+                items.append(Retry(self.reconnection_time))
+
+    def _report(self, line: bytes, items: Sink[Item]) -> None:
+        """Hand out a line that the specification ignores."""
+        if len(line) > self.room:
+            raise self.too_large(len(line))
+        if line.startswith(b":"):
+            items.append(Comment(_decode(line[1:])))
+        else:
+            name, _, value = line.partition(b":")
+            items.append(UnknownField(_decode(name), _decode(value.removeprefix(b" "))))
 
     def long_field(self, line: bytearray, items: Sink[Item] | None) -> None:
         """Process a long line, as `field` does, without a copy of it if it is one of data.

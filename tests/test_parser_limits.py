@@ -176,6 +176,41 @@ def test_short_tail_can_pass_a_tiny_limit_too() -> None:
         parser.feed(b"")
 
 
+@pytest.mark.parametrize("start", [b"data: ", b"data:", b"id: ", b"event: ", b"unknown: ", b": "])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_lines_longer_than_a_read_count_to_the_byte(start: bytes, end: bytes) -> None:
+    before = b"data: first" + end
+    line = start + b"x" * 200_000
+    stream = before + line + end + end
+    read_size = 30_000
+    held = len("first") + 1 + len(line)
+    for limit, fits in ((held, True), (held - 1, False)):
+        for chunks in (
+            [stream],
+            [stream[i : i + read_size] for i in range(0, len(stream), read_size)],
+        ):
+            parser = EventStreamParser(max_event_bytes=limit)
+            try:
+                for chunk in chunks:
+                    parser.feed_items(chunk)
+                parser.finish()
+            except EventTooLarge:
+                assert not fits
+            else:
+                assert fits
+
+
+@pytest.mark.parametrize("start", [b"data: ", b"data:"])
+def test_several_long_lines_make_one_event(start: bytes) -> None:
+    lines = [letter * 150_000 for letter in (b"a", b"b", b"c")]
+    stream = b"".join(start + line + b"\r\n" for line in lines) + b"data: d\n\n"
+    expected = [Event(data="\n".join([*(line.decode() for line in lines), "d"]))]
+    for size in (1000, 65536, 100_000, len(stream)):
+        parser = EventStreamParser()
+        chunks = [stream[i : i + size] for i in range(0, len(stream), size)]
+        assert feed_all(chunks, parser) == expected
+
+
 def test_no_limit_takes_more_than_the_default() -> None:
     parser = EventStreamParser(max_event_bytes=None)
     parser.feed(b"data: ")
