@@ -120,6 +120,17 @@ def test_line_begun_in_feed_and_ended_in_feed_items_is_not_reported_in_part() ->
     assert parser.feed_items(b"half\n: whole\n") == [Comment(" whole")]
 
 
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n"])
+def test_empty_read_by_feed_items_leaves_the_next_line_alone(start: bytes) -> None:
+    parser = EventStreamParser()
+    parser.feed_items(start)
+    parser.feed_items(b"")
+    parser.feed(b"x")
+    assert parser.pending
+    parser.feed_items(b"\nda")
+    assert parser.feed(b"ta: a\n\n") == [Event(data="a")]
+
+
 def test_line_begun_in_feed_items_and_ended_in_feed_is_dropped() -> None:
     parser = EventStreamParser()
     assert parser.feed_items(b"data: a\n: ke") == []
