@@ -1,14 +1,13 @@
 """The command: `python3 -m benchmarks`."""
 
 import argparse
-import os
 import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from . import node
+from . import environment, node
 from .cases import CASES
 from .peers import OURS, PEERS
 from .report import MissingMarkerError, as_text, update_readme
@@ -18,7 +17,6 @@ from .svg import write_svg
 from .timing import FULL, QUICK
 
 _ROOT = Path(__file__).resolve().parents[1]
-_ENVIRONMENT = _ROOT / ".venv-bench"
 _README = _ROOT / "README.md"
 _USAGE_ERROR = 2
 _INTERRUPTED = 130
@@ -104,22 +102,11 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     return arguments
 
 
-def _enter_environment(argv: Sequence[str]) -> None:
-    """Go on in the virtual environment of the benchmark; make it first if need be."""
-    if Path(sys.prefix).resolve() == _ENVIRONMENT.resolve():
-        return
-    # Only here: whoever runs with --here needs no script of the repository.
-    from scripts.environments import ensure
-
-    python = ensure(_ENVIRONMENT, "bench", python=sys.executable)
-    os.execv(python, [str(python), "-m", "benchmarks", *argv])
-
-
 def main(argv: Sequence[str]) -> int:
     """Run the command and return its exit status."""
     arguments = _arguments(argv)
     if not arguments.here:
-        _enter_environment(argv)
+        environment.enter("benchmarks", argv)
 
     def progress(text: str) -> None:
         print(text, file=sys.stderr, flush=True)

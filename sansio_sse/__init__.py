@@ -1,4 +1,14 @@
-"""Server-Sent Events without I/O: bytes in through `feed`, events out."""
+"""Server-Sent Events without I/O: bytes in through `feed`, events out.
+
+    parser = EventStreamParser()
+    for chunk in chunks:  # bytes, as the transport delivers them
+        for event in parser.feed(chunk):
+            print(event.type, event.data)
+    parser.finish()
+
+`iter_events` and `aiter_events` are that loop, `parse` takes a whole stream, and `encode` is the
+way back.
+"""
 
 from ._encoder import RESPONSE_HEADERS, encode, encode_comment, encode_retry
 from ._errors import EventTooLarge, LocalProtocolError, RemoteProtocolError, SSEError

@@ -7,10 +7,10 @@ chose that text write fields and events of their own.
 
 from __future__ import annotations
 
-import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from ._checks import LINE_END, check_id, check_int, check_one_line, check_str
 from ._errors import LocalProtocolError
 from ._limits import MAX_RETRY_DIGITS
 
@@ -33,9 +33,6 @@ RESPONSE_HEADERS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The headers of a response that is an event stream: its type, no caching, no buffering proxy."""
 
-# The line ends of an event stream, and no others: U+2028 and its like are data.
-_LINE_END = re.compile("\r\n|\r|\n")
-
 
 def encode(event: Event) -> bytes:
     """Return the block of lines that makes a client dispatch this event.
@@ -54,22 +51,20 @@ def encode(event: Event) -> bytes:
     Raises:
         LocalProtocolError: The type is empty; the type or the id has a CR or LF in it; the id has
             a NUL in it, which would make the client ignore it; a field is no text or can't be
-            encoded as UTF-8 (a lone surrogate).
+            encoded as UTF-8 (a lone surrogate); `event` is no `Event`.
     """
+    try:
+        event_type, data, event_id = event.type, event.data, event.id
+    except AttributeError as error:
+        raise LocalProtocolError(f"{type(event).__name__} is no Event: pass one") from error
     lines: list[str] = []
-    event_type = _text("type", event.type)
-    if not event_type:
+    if not check_one_line("type", event_type):
         raise LocalProtocolError('type is empty, which a client reads as "message"')
-    _refuse_line_ends("type", event_type)
     if event_type != "message":
         lines.append(f"event: {event_type}\n")
-    if event.id is not None:
-        event_id = _text("id", event.id)
-        _refuse_line_ends("id", event_id)
-        if "\0" in event_id:
-            raise LocalProtocolError(f"id has a NUL in it, clients ignore that: {event_id!r}")
-        lines.append(f"id: {event_id}\n")
-    lines += [f"data: {line}\n" for line in _LINE_END.split(_text("data", event.data))]
+    if event_id is not None:
+        lines.append(f"id: {check_id('id', event_id)}\n")
+    lines += [f"data: {line}\n" for line in LINE_END.split(check_str("data", data))]
     lines.append("\n")
     return _utf8("".join(lines))
 
@@ -88,7 +83,7 @@ def encode_comment(text: str = "") -> bytes:
     Raises:
         LocalProtocolError: The text is no text or can't be encoded as UTF-8.
     """
-    return _utf8("".join(f":{line}\n" for line in _LINE_END.split(_text("comment", text))))
+    return _utf8("".join(f":{line}\n" for line in LINE_END.split(check_str("comment", text))))
 
 
 def encode_retry(milliseconds: int) -> bytes:
@@ -104,30 +99,12 @@ def encode_retry(milliseconds: int) -> bytes:
     Raises:
         LocalProtocolError: The number is negative, no integer, or has more than 300 digits.
     """
-    value = _integer("retry", milliseconds)
+    value = check_int("retry", milliseconds)
     if abs(value) >= 10**MAX_RETRY_DIGITS:
         raise LocalProtocolError(f"retry has more than {MAX_RETRY_DIGITS} digits")
     if value < 0:
         raise LocalProtocolError(f"retry is {value}: pass 0 or more milliseconds")
     return b"retry: %d\n" % value
-
-
-def _integer(name: str, value: object) -> int:
-    # A bool is an int to Python, and a slip to everyone else.
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise LocalProtocolError(f"{name} is {value!r}: pass an int")
-    return value
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise LocalProtocolError(f"{name} is {value!r}: pass a str")
-    return value
-
-
-def _refuse_line_ends(name: str, value: str) -> None:
-    if _LINE_END.search(value):
-        raise LocalProtocolError(f"{name} has a line end in it: {value!r}")
 
 
 def _utf8(text: str) -> bytes:

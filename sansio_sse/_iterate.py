@@ -56,7 +56,15 @@ def aiter_events(
 ) -> AsyncIterator[Event]:
     """Iterate over the events of a stream as `iter_events` does, asynchronously.
 
-    A `__anext__` that is cancelled loses no event: the next one goes on, if `chunks` can.
+    A `__anext__` that is cancelled loses no event, and the next one goes on, if the source can: an
+    async generator can't, it has ended then. Whoever leaves the iteration early closes the source.
+
+    Args:
+        chunks: As for `iter_events`; needs no more than `__aiter__` and `__anext__`.
+        parser: As for `parse`.
+
+    Raises:
+        As `iter_events`, from `__anext__`.
     """
     return _AsyncEvents(chunks, EventStreamParser() if parser is None else parser)
 

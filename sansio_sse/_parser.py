@@ -20,6 +20,7 @@ from codecs import utf_8_decode
 from typing import TYPE_CHECKING, Literal
 
 from ._block import READ_BYTES, WINDOW_BYTES, Block
+from ._checks import check_bytes, check_id, check_int
 from ._errors import LocalProtocolError, RemoteProtocolError
 from ._limits import DEFAULT_MAX_EVENT_BYTES
 from ._plain_blocks import PLAIN_STARTS, whole_blocks
@@ -41,8 +42,6 @@ _MANY_BYTES = 512
 
 _NO_LIMIT = 2**63
 
-_BYTES_TYPES: tuple[type, ...] = (bytes, bytearray, memoryview)
-
 
 class EventStreamParser:
     """An incremental parser for one event stream at a time.
@@ -53,7 +52,7 @@ class EventStreamParser:
 
     Args:
         last_event_id: The last event ID string to start with: that of an earlier stream of the
-            same source.
+            same source, `""` if there was none.
         max_event_bytes: How many bytes may be held for the block under way: its data so far (a line
             end counts as one), its event type, its id, and the line that is being read, whatever
             field that is. Lines that nobody will see (comments and unknown fields, unless
@@ -64,7 +63,8 @@ class EventStreamParser:
             `"dispatch"` lets `finish` treat it as if the blank line had come.
 
     Raises:
-        LocalProtocolError: An argument is none of the above.
+        LocalProtocolError: An argument is none of the above, or `last_event_id` is one that no
+            stream can set (it has a line end or a NUL in it).
 
     Source: WHATWG HTML, section 9.2.6, "Interpreting an event stream".
     """
@@ -77,9 +77,12 @@ class EventStreamParser:
         utf8: Literal["replace", "strict"] = "replace",
         tail: Literal["discard", "dispatch"] = "discard",
     ) -> None:
-        if max_event_bytes is not None and max_event_bytes < 1:
+        limit = (
+            _NO_LIMIT if max_event_bytes is None else check_int("max_event_bytes", max_event_bytes)
+        )
+        if limit < 1:
             raise LocalProtocolError(
-                f"max_event_bytes is {max_event_bytes}: pass a positive number, or None"
+                f"max_event_bytes is {max_event_bytes}: pass 1 or more, or None for no limit"
             )
         if utf8 not in ("replace", "strict"):
             raise LocalProtocolError(f"utf8 is {utf8!r}: pass 'replace' or 'strict'")
@@ -87,8 +90,7 @@ class EventStreamParser:
             raise LocalProtocolError(f"tail is {tail!r}: pass 'discard' or 'dispatch'")
         self._strict = utf8 == "strict"
         self._dispatch_tail = tail == "dispatch"
-        limit = _NO_LIMIT if max_event_bytes is None else max_event_bytes
-        self._block = Block(limit, last_event_id)
+        self._block = Block(limit, check_id("last_event_id", last_event_id))
         self._start_stream()
 
     def _start_stream(self) -> None:
@@ -167,7 +169,7 @@ class EventStreamParser:
         Events completed before an error in the same call are returned, and the next call raises.
         From then on each call raises the same error, until `reset`.
         """
-        chunk = data if type(data) is bytes else _as_bytes(data)
+        chunk = data if type(data) is bytes else check_bytes(data)
         if self._in_line:
             line = self._line
             if _LF not in chunk and _CR not in chunk:
@@ -210,7 +212,7 @@ class EventStreamParser:
         """
         items: list[Item] = []
         try:
-            self._read_any(_as_bytes(data), items, items)
+            self._read_any(check_bytes(data), items, items)
         except RemoteProtocolError as error:
             self._fail(error)
             if not items:
@@ -436,12 +438,3 @@ class EventStreamParser:
         if chunk.endswith(b"\r"):
             self._end_by_cr()
         return chunk[len(end) :]
-
-
-def _as_bytes(data: bytes | bytearray | memoryview) -> bytes:
-    if isinstance(data, _BYTES_TYPES):
-        return bytes(data)
-    raise TypeError(
-        f"feed() takes bytes, not {type(data).__name__}: pass the bytes of the stream as they "
-        "were received, not decoded"
-    )

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
 
-# What the tests read beside the code.
-TEST_DATA = ["README.md", "docs", "examples", "tests"]
-
 
 def python() -> Path:
     """Return the interpreter with the development tools."""
@@ -74,19 +71,15 @@ def check_tests() -> None:
 
 def check_wheel() -> None:
     """Build the distributions, install the wheel elsewhere and run the tests against it."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         run(python(), "-m", "build", "--outdir", folder / "dist")
         (wheel,) = (folder / "dist").glob("*.whl")
         environment = ensure(folder / "venv", "test", project=False)
         run(environment, "-m", "pip", "install", "--quiet", "--no-index", wheel)
-        for item in TEST_DATA:
-            source = ROOT / item
-            if source.is_dir():
-                shutil.copytree(source, folder / item)
-            elif source.exists():
-                shutil.copy(source, folder)
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        shutil.copytree(ROOT / "tests", folder / "tests")
+        for name in ("pyproject.toml", "README.md"):
+            shutil.copy(ROOT / name, folder)
         run(environment, "-m", "pytest", "-q", "-o", "pythonpath=", cwd=folder)
 
 
@@ -104,8 +97,13 @@ STEPS: dict[str, Callable[[], None]] = {
 def main() -> int:
     """Run the steps in order, the first failure ends it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("steps", nargs="*", choices=[[], *STEPS], help="default: all, in order")
+    parser.add_argument(
+        "steps", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS)}; default: all, in order"
+    )
     chosen: list[str] = parser.parse_args().steps or list(STEPS)
+    for step in chosen:
+        if step not in STEPS:
+            parser.error(f"there is no step {step!r}, only {', '.join(STEPS)}")
     for step in chosen:
         print(f"== {step}", flush=True)
         begin = time.monotonic()

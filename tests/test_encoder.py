@@ -106,6 +106,27 @@ def test_field_that_is_no_text_is_refused(field: str, wrong: Any) -> None:
             encode(event)
 
 
+@pytest.mark.parametrize("wrong", ["data: x", None, Comment("x"), 5])
+def test_what_is_no_event_is_refused(wrong: Any) -> None:
+    with pytest.raises(LocalProtocolError, match=f"^{type(wrong).__name__} is no Event"):
+        encode(wrong)
+
+
+def test_event_of_another_copy_of_the_library_is_written() -> None:
+    class VendoredEvent:
+        type = "message"
+        data = "x"
+        id = "7"
+
+    assert encode(VendoredEvent()) == b"id: 7\ndata: x\n\n"  # type: ignore[arg-type] # on purpose
+
+
+def test_errors_do_not_repeat_all_of_a_long_value() -> None:
+    with pytest.raises(LocalProtocolError) as caught:
+        encode(Event("a\n" + "b" * 10_000, "x"))
+    assert len(str(caught.value)) < 150
+
+
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=20) | st.none())
 def test_whatever_is_accepted_is_one_event_and_nothing_else(
     event_type: str, data: str, event_id: str | None

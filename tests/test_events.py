@@ -73,6 +73,11 @@ def test_json_takes_another_parser() -> None:
     assert Event(data="abc").json(loads=str.upper) == "ABC"
 
 
+def test_json_keeps_the_type_of_what_parses() -> None:
+    number: int = Event(data="abc").json(len)
+    assert number == 3
+
+
 @pytest.mark.parametrize("data", ["", "[DONE]", '{"a": '])
 def test_json_of_what_is_no_json_raises(data: str) -> None:
     with pytest.raises(json.JSONDecodeError):

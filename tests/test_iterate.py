@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -65,6 +65,12 @@ def test_parser_of_the_caller_brings_options_and_keeps_what_it_saw() -> None:
     for parser in parsers:
         assert parser.last_event_id == "1"
         assert parser.pending
+
+
+@pytest.mark.parametrize("whole", [b"data: x\n\n", bytearray(b"data: x\n\n"), "data: x\n\n"])
+def test_whole_bytes_where_chunks_belong_are_a_type_error(whole: Any) -> None:
+    with pytest.raises(TypeError, match=r"feed\(\) takes bytes, not (int|str)"):
+        list(iter_events(whole))
 
 
 def test_events_come_before_the_next_chunk_is_asked_for() -> None:

@@ -318,8 +318,16 @@ def test_what_is_not_bytes_is_a_type_error_that_says_so(wrong: Any, before: byte
     [
         ({"utf8": "ignore"}, "utf8 is 'ignore'"),
         ({"tail": "keep"}, "tail is 'keep'"),
-        ({"max_event_bytes": 0}, "max_event_bytes is 0"),
+        ({"max_event_bytes": 0}, "max_event_bytes is 0: pass 1 or more"),
         ({"max_event_bytes": -1}, "max_event_bytes is -1"),
+        ({"max_event_bytes": "5"}, "max_event_bytes is '5': pass an int"),
+        ({"max_event_bytes": 1.5}, "max_event_bytes is 1.5: pass an int"),
+        ({"max_event_bytes": True}, "max_event_bytes is True: pass an int"),
+        ({"last_event_id": None}, "last_event_id is None: pass a str"),
+        ({"last_event_id": b"7"}, "last_event_id is b'7': pass a str"),
+        ({"last_event_id": "a\nb"}, "last_event_id has a line end in it"),
+        ({"last_event_id": "a\rb"}, "last_event_id has a line end in it"),
+        ({"last_event_id": "a\0b"}, "last_event_id has a NUL in it"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
