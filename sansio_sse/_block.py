@@ -96,27 +96,13 @@ class Block:
         return EventTooLarge(self.limit - self.room + line_bytes, self.limit)
 
     def field(self, line: bytes, items: Sink[Item] | None) -> None:
-        """Process a line that is not blank.
+        """Process a line that is not blank, and for which there is room.
 
         Args:
             line: The line, without its end.
             items: Where comments, reconnection times and unknown fields go, if anyone wants them.
-
-        Raises:
-            EventTooLarge: There is no room for the line, and it is not one to be ignored.
         """
         name, _, value = line.partition(b": ")
-        if name not in _FIELD_NAMES:
-            # No space behind the colon, or not a field that anything is done with.
-            name, _, value = line.partition(b":")
-            if name not in _FIELD_NAMES:
-                if items is not None:
-                    self._report(line, items)
-                return
-            # "If value starts with a U+0020 SPACE character, remove it from value."
-            value = value.removeprefix(b" ")
-        if len(line) > self.room:
-            raise self.too_large(len(line))
         if name == b"id":
             # "If the field value does not contain U+0000 NULL, then set the last event ID buffer
             # to the field value. Otherwise, ignore the field."
@@ -129,53 +115,74 @@ class Block:
         elif name == b"data":
             self.values.append(value)
             self.begun = True
-        # "If the field value consists of only ASCII digits, then interpret the field value as an
-        # integer in base ten". `bytes.isdigit` knows no others.
-        elif value.isdigit():
-            digits = value.lstrip(b"0")[:MAX_RETRY_DIGITS] or b"0"
-            self.reconnection_time = int(digits)
-            if items is not None:
-                items.append(Retry(self.reconnection_time))
+        elif name == b"retry":
+            # "If the field value consists of only ASCII digits, then interpret the field value as
+            # an integer in base ten". `bytes.isdigit` knows no others.
+            if value.isdigit():
+                digits = value.lstrip(b"0")[:MAX_RETRY_DIGITS] or b"0"
+                self.reconnection_time = int(digits)
+                if items is not None:
+                    items.append(Retry(self.reconnection_time))
+        else:
+            self._field_without_space(line, items)
 
-    def _report(self, line: bytes, items: Sink[Item]) -> None:
-        """Hand out a line that the specification ignores."""
-        if len(line) > self.room:
-            raise self.too_large(len(line))
-        if line.startswith(b":"):
+    def _field_without_space(self, line: bytes, items: Sink[Item] | None) -> None:
+        name, _, value = line.partition(b":")
+        if name in _FIELD_NAMES:
+            # "If value starts with a U+0020 SPACE character, remove it from value." It does not,
+            # or this were not the place.
+            self.field(b"%b: %b" % (name, value), items)
+        elif items is None:
+            pass
+        elif line.startswith(b":"):
+            # "If the line starts with a U+003A COLON character (:) Ignore the line."
             items.append(Comment(line[1:].decode("utf-8", "replace")))
         else:
-            name, _, value = line.partition(b":")
+            # "Otherwise: The field is ignored."
+            value = value.removeprefix(b" ")
             items.append(
-                UnknownField(
-                    name.decode("utf-8", "replace"),
-                    value.removeprefix(b" ").decode("utf-8", "replace"),
-                )
+                UnknownField(name.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
             )
 
+    def measured_field(self, line: bytes, items: Sink[Item] | None) -> None:
+        """Process a line that is not blank, if there is room for it, and see how much it leaves.
+
+        Args:
+            line: As for `field`.
+            items: As for `field`.
+
+        Raises:
+            EventTooLarge: There is no room for the line, and it is not one that nobody will see.
+        """
+        if len(line) > self.room and (items is not None or line.partition(b":")[0] in _FIELD_NAMES):
+            raise self.too_large(len(line))
+        self.field(line, items)
+        self.measure()
+
     def long_field(self, line: bytearray, items: Sink[Item] | None) -> None:
-        """Process a long line, as `field` does, without a copy of it if it is one of data.
+        """Process a long line, as `measured_field` does, with as few copies of it as can be.
 
         Args:
             line: The line, without its end. The block takes it over.
             items: As for `field`.
 
         Raises:
-            As `field`.
+            EventTooLarge: As `measured_field`.
         """
-        if line.startswith(b"data:"):
-            if len(line) > self.room:
-                raise self.too_large(len(line))
-            del line[: 6 if line.startswith(b"data: ") else 5]
-            line += b"\n"
-            self.begun = True
-            if self.data:
-                self.data += line
-            else:
-                self.data = line
-        else:
+        if not line.startswith(b"data:"):
             whole = bytes(line)
             line.clear()
-            self.field(whole, items)
+            self.measured_field(whole, items)
+            return
+        if len(line) > self.room:
+            raise self.too_large(len(line))
+        del line[: 6 if line.startswith(b"data: ") else 5]
+        line += b"\n"
+        self.begun = True
+        if self.data:
+            self.data += line
+        else:
+            self.data = line
         self.measure()
 
     def dispatch(self, events: Sink[Event]) -> None:

@@ -180,7 +180,7 @@ class EventStreamParser:
             elif len(line) <= WINDOW_BYTES and len(chunk) <= WINDOW_BYTES:
                 chunk = self._end_line(chunk, None)
         if self._plain and chunk.startswith(PLAIN_STARTS) and len(chunk) <= READ_BYTES:
-            whole = whole_blocks(chunk, self._block.last_event_id)
+            whole = whole_blocks(chunk, self._block)
             if whole is not None:
                 return whole
         events: list[Event] = []
@@ -353,8 +353,7 @@ class EventStreamParser:
                 if values or block.begun:
                     block.dispatch(events)
             elif tight:
-                block.field(line, items)
-                block.measure()
+                block.measured_field(line, items)
             elif line.startswith(b"data: "):
                 values.append(line[6:])
             # "If the line starts with a U+003A COLON character (:) Ignore the line."
@@ -381,7 +380,7 @@ class EventStreamParser:
         if block.begun or block.tight:
             return chunk
         end = chunk.rfind(blank) + len(blank)
-        whole = whole_blocks(chunk[:end], block.last_event_id)
+        whole = whole_blocks(chunk[:end], block)
         if whole is None:
             return chunk
         events.extend(whole)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from sansio_sse import Event, EventStreamParser, _parser
+from sansio_sse._block import Block
 from sansio_sse._plain_blocks import whole_blocks
 
 from . import reference
@@ -15,8 +16,8 @@ from .strategies import PLAIN_BLOCKS, STREAMS, cuttings
 from .test_parser_vectors import VECTORS, stream
 
 
-def refuse(chunk: bytes, last_event_id: str) -> None:
-    del chunk, last_event_id
+def refuse(chunk: bytes, block: Block) -> None:
+    del chunk, block
 
 
 def events_without_shortcut(chunks: list[bytes]) -> list[Event]:
@@ -39,6 +40,7 @@ def test_shortcut_is_invisible_in_long_streams() -> None:
     # Long enough for blocks to be read together, with one odd block among them at each place.
     plain = [b"data: %d\n\n" % number for number in range(100)]
     named = [b"event: e\ndata: %d\n\n" % number for number in range(100)]
+    identified = [b"id: %d\ndata: %d\n\n" % (number, number) for number in range(100)]
     odd = [
         b": ping\n\n",
         b"id: 7\ndata: x\n\n",
@@ -53,9 +55,12 @@ def test_shortcut_is_invisible_in_long_streams() -> None:
         b"event: y\rx: z\ndata: x\n\n",
         b"event: y\nx: z\ndata: x\n\n",
         b"event: e\ndata: x\nid: 9\n\n",
+        b"id: 1\0\ndata: x\n\n",
+        b"id: \ndata: x\n\n",
+        b"id\ndata: x\n\n",
         b"data: x\nevent: z\n\n",
     ]
-    for blocks in (plain, named):
+    for blocks in (plain, named, identified):
         for end in (b"\n", b"\r\n", b"\r"):
             for block in odd:
                 for place in (0, 1, 50, 99, 100):
@@ -79,9 +84,12 @@ def test_vectors_pass_without_the_shortcut(vector: dict[str, Any]) -> None:
 
 @given(PLAIN_BLOCKS | STREAMS)
 def test_what_the_shortcut_takes_it_takes_right(data: bytes) -> None:
-    events = whole_blocks(data, "")
+    block = Block(1000, "")
+    events = whole_blocks(data, block)
     if events is not None:
-        assert events == [Event(*event) for event in reference.parse(data).events]
+        outcome = reference.parse(data)
+        assert events == [Event(*event) for event in outcome.events]
+        assert block.last_event_id == outcome.last_event_id
         assert data.endswith((b"\n\n", b"\r\n\r\n"))
 
 
@@ -95,12 +103,16 @@ def test_what_the_shortcut_takes_it_takes_right(data: bytes) -> None:
         b"event: a\ndata: x\n\n",
         b"event: a\r\ndata: x\r\n\r\nevent: b\r\ndata: y\r\n\r\n",
         "data: 日本\u2028\n\n".encode(),
+        b"id: 1\ndata: x\n\n",
+        b"id: 1\ndata: x\n\nid: \ndata: y\n\nid: 2\ndata: z\n\n",
+        b"id: 1\r\ndata: x\r\n\r\nid: 2\r\ndata: y\r\n\r\n",
     ],
 )
 def test_shortcut_takes_the_plain_shapes(chunk: bytes) -> None:
-    assert whole_blocks(chunk, "7") == [
-        Event(event.type, event.data, None, "7") for event in reference.parse(chunk).events
-    ]
+    events = reference.parse(b"id: 7\n\n" + chunk).events
+    block = Block(1000, "7")
+    assert whole_blocks(chunk, block) == [Event(*event) for event in events]
+    assert block.last_event_id == events[-1].last_event_id
 
 
 @pytest.mark.parametrize(
@@ -125,7 +137,15 @@ def test_shortcut_takes_the_plain_shapes(chunk: bytes) -> None:
         b"event: a\ndata: x\n",
         b"event: \xff\ndata: x\n\n",
         b": c\n\n",
+        b"id: 1\0\ndata: x\n\n",
+        b"id: 1\n\n",
+        b"id: 1\nevent: e\ndata: x\n\n",
+        b"id: 1\rdata: x\n\n",
+        b"id: 1\ndata: x\n\nid: 2\0\ndata: y\n\n",
+        b"id: 1\ndata: x\n",
     ],
 )
 def test_shortcut_leaves_other_shapes_alone(chunk: bytes) -> None:
-    assert whole_blocks(chunk, "") is None
+    block = Block(1000, "7")
+    assert whole_blocks(chunk, block) is None
+    assert block.last_event_id == "7"
