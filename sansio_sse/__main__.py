@@ -1,4 +1,4 @@
-"""`python -m sansio_sse`: the command line."""
+"""`python3 -m sansio_sse`: the command line."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from ._cli import main
 
 if __name__ == "__main__":
-    sys.exit(main(prog=f"python -m {__package__}"))
+    sys.exit(main(prog=f"python3 -m {__package__}"))

@@ -18,7 +18,7 @@ from ._inspect import SourceError, inspect
 from ._json_lines import JsonLines
 from ._scanner import Scanner
 from ._table import Table
-from ._terminal import Terminal
+from ._terminal import MIN_COLUMNS, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,21 +36,22 @@ _FAILED = 2
 # 128 and the number of SIGPIPE: what shells report for a program that the signal ended.
 _BROKEN_PIPE = 141
 
-_DESCRIPTION = """\
+_DESCRIPTION = f"""\
 Take an event stream apart. Shows a row for each event as soon as it is there,
 with comments, reconnection times and unknown fields in their places; then what
 was found: line endings, invalid UTF-8, what clients ignore, what got lost.
 A preview that doesn't fit skips what it has in common with the event before.
+Rows are as wide as the terminal, but no less than {MIN_COLUMNS} columns.
 """
 
 _MEBIBYTES = DEFAULT_MAX_EVENT_BYTES // 2**20
 
 _EPILOG = f"""\
-What means that data is lost or damaged: a body that is no event stream; a
-block larger than {_MEBIBYTES} MiB; invalid UTF-8; an id that holds a NUL; a retry that
-is not a number; a field that the specification does not know, which clients
-ignore; an event type without data; a block without its blank line at the end;
-data that is not JSON (nor [DONE]) where that of most events is.
+These mean that data is lost or damaged: a body that is no event stream; a block
+larger than {_MEBIBYTES} MiB; invalid UTF-8; an id that holds a NUL; a retry that is not
+a number; a field that the specification does not know, which clients ignore; an
+event type without data; a block without its blank line at the end; data that is
+not JSON (nor [DONE]) where that of most events is.
 
 Each object of --json has a "kind":
   event          number, offset, type, id (null without one), last_event_id,
@@ -62,9 +63,9 @@ Each object of --json has a "kind":
                  byte_order_mark, invalid_utf8, ignored_ids, ignored_retries,
                  unknown_fields, blocks_without_data, types_without_data,
                  pending_block, event_too_large, not_an_event_stream, done (the
-                 number of that event), json, not_json, arrival, interrupted,
-                 losses (which of these led to status {LOSSES}), status
-What may come without end has a "count" and its first ten cases.
+                 number of the [DONE] event), json, not_json, arrival,
+                 interrupted, losses (which of these led to status {LOSSES}), status
+Lists that may grow long have a "count" and show the first ten.
 Offsets and sizes are bytes: an event's offset is that of the first line of its
 block, its size is that of its data in UTF-8. From standard input all but the
 findings have "seconds", counted from the first byte.
@@ -101,10 +102,14 @@ def main(
     Raises:
         SystemExit: The arguments are wrong, or ask for help.
     """
-    arguments = _argument_parser(prog).parse_args(argv)
+    arguments, unknown = _argument_parser(prog).parse_known_args(argv)
+    if unknown:
+        # `parse_args` would show how to use the program, not the command.
+        command: argparse.ArgumentParser = arguments.command
+        command.error(f"unrecognized arguments: {' '.join(unknown)}")
     name: str = arguments.file
     try:
-        return _inspect(name, as_json=arguments.json, clock=clock)
+        return _run_inspect(name, as_json=arguments.json, clock=clock)
     except KeyboardInterrupt:
         return INTERRUPTED
     except SourceError as error:
@@ -121,9 +126,11 @@ def main(
 
 def _argument_parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog=prog, description="Tools for event streams (Server-Sent Events)."
+        prog=prog,
+        description="Tools for event streams (Server-Sent Events).",
+        allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parser.add_argument("--version", action="version", version=f"sansio-sse {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     command = commands.add_parser(
         "inspect",
@@ -131,7 +138,9 @@ def _argument_parser(prog: str) -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
+    command.set_defaults(command=command)
     command.add_argument(
         "file", metavar="FILE", help="the body of a response; - for standard input, as it arrives"
     )
@@ -141,7 +150,7 @@ def _argument_parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _inspect(name: str, *, as_json: bool, clock: Callable[[], float]) -> int:
+def _run_inspect(name: str, *, as_json: bool, clock: Callable[[], float]) -> int:
     # None if the process was started without one.
     output: TextIO | None = getattr(sys, "stdout", None)
     if output is None:
@@ -164,6 +173,9 @@ def _open(name: str) -> AbstractContextManager[Source]:
         if stdin is None:
             raise SourceError("there is no standard input")
         return nullcontext(cast("Source", stdin.buffer))
+    if not name:
+        # A path of no parts is the working directory.
+        raise SourceError("the file name is empty")
     try:
         return Path(name).open("rb")
     except OSError as error:

@@ -46,15 +46,18 @@ _MOMENT = 0.05
 
 _KNOWN_NAMES = frozenset(("data", "event", "id", "retry"))
 
+_HTTP_START = "HTTP/"
+_HTTP_HEAD = "the head of an HTTP response, as curl -i prints it: only the body is an event stream"
+
 # What the first bytes of a body say that it is, if no event was in it.
 _BODIES = (
-    (b"\x1f\x8b", "gzip, a compressed body that nobody decompressed"),
-    (b"\xff\xfe", "UTF-16, and an event stream is always UTF-8"),
-    (b"\xfe\xff", "UTF-16, and an event stream is always UTF-8"),
-    (b"HTTP/", "the head of an HTTP response, of which only the body is an event stream"),
-    (b"{", "JSON"),
-    (b"[", "JSON"),
-    (b"<", "HTML or XML"),
+    (b"\x1f\x8b", "it is gzip, a compressed body that nobody decompressed"),
+    (b"\xff\xfe", "it is UTF-16, and an event stream is always UTF-8"),
+    (b"\xfe\xff", "it is UTF-16, and an event stream is always UTF-8"),
+    (_HTTP_START.encode(), f"it begins with {_HTTP_HEAD}"),
+    (b"{", "it begins like JSON"),
+    (b"[", "it begins like JSON"),
+    (b"<", "it begins like HTML or XML"),
 )
 
 
@@ -85,7 +88,7 @@ class LineEndings:
     crlf: int = 0
     cr: int = 0
 
-    def count(self, ends: bytes) -> None:
+    def add(self, ends: bytes) -> None:
         """Count a run of line ends."""
         if ends == b"\n\n":
             self.lf += 2
@@ -135,7 +138,9 @@ class Unknown:
 
     @property
     def hint(self) -> str | None:
-        """What spoiled a name that was meant to be a known one; None for any other name."""
+        """What mistake the name tells of, a known name that was spoiled for one; else None."""
+        if self.offset == 0 and self.name.startswith(_HTTP_START):
+            return _HTTP_HEAD
         bare = self.name.strip("\ufeff \t")
         if bare.lower() not in _KNOWN_NAMES:
             return None
@@ -183,9 +188,9 @@ class Findings:
     blocks_without_data: Sample[int] = field(default_factory=Sample[int])
     types_without_data: Sample[int] = field(default_factory=Sample[int])
     # Where the block begins that lacks its blank line at the end of the stream.
-    pending: int | None = None
-    too_large: TooLarge | None = None
-    not_events: str | None = None
+    pending_block: int | None = None
+    event_too_large: TooLarge | None = None
+    not_an_event_stream: str | None = None
     # Event numbers.
     done: int | None = None
     json_events: int = 0
@@ -208,14 +213,14 @@ class Findings:
     def losses(self) -> list[str]:
         """What means that data is lost or damaged: the names that the JSON output uses."""
         found = {
-            "not_an_event_stream": self.not_events is not None,
-            "event_too_large": self.too_large is not None,
+            "not_an_event_stream": self.not_an_event_stream is not None,
+            "event_too_large": self.event_too_large is not None,
             "invalid_utf8": self.invalid_utf8.count > 0,
             "ignored_ids": self.ignored_ids.count > 0,
             "ignored_retries": self.ignored_retries.count > 0,
             "unknown_fields": self.unknown_fields > 0,
             "types_without_data": self.types_without_data.count > 0,
-            "pending_block": self.pending is not None and not self.interrupted,
+            "pending_block": self.pending_block is not None and not self.interrupted,
             "not_json": self.json_stream and self.not_json.count > 0,
         }
         return [name for name, is_so in found.items() if is_so]
@@ -257,18 +262,35 @@ class Findings:
                     self.other_events += 1
         return self.events
 
-    def judge_body(self, beginning: bytes) -> None:
-        """Say so if this, going by its first bytes and all else, is no event stream at all."""
+    def judge_body(self, beginning: bytes, unfinished: bytes) -> None:
+        """Say so if this, going by its first bytes and all else, is no event stream at all.
+
+        Args:
+            beginning: The first bytes of the stream.
+            unfinished: The first bytes of a last line that lacks its end, if there is one.
+        """
+        if self.events:
+            return
         if not beginning:
-            self.not_events = "empty: not one byte"
-        elif self.events == 0:
-            begins_with = beginning.lstrip().startswith
-            for start, what in _BODIES:
-                if begins_with(start):
-                    self.not_events = what
-                    return
-            if self.known_lines == 0 and self.unknown_fields > 0:
-                self.not_events = "text without a field of an event stream, or a comment"
+            if not self.interrupted:
+                self.not_an_event_stream = "it is empty: not one byte"
+            return
+        begins_with = beginning.lstrip().startswith
+        for start, what in _BODIES:
+            if begins_with(start):
+                self.not_an_event_stream = what
+                return
+        strange = not _may_belong(unfinished) if unfinished else self.unknown_fields > 0
+        if strange and self.known_lines == 0:
+            self.not_an_event_stream = "it is text: no line of it is a field or a comment"
+
+
+def _may_belong(line: bytes) -> bool:
+    """Return whether the first bytes of a line may be those of a known field or a comment."""
+    name, colon, _ = line.decode("utf-8", "replace").partition(":")
+    if colon:
+        return not name or name in _KNOWN_NAMES
+    return any(known.startswith(name) for known in _KNOWN_NAMES)
 
 
 def _refuse(constant: str) -> NoReturn:
@@ -282,7 +304,8 @@ _read_json = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_re
 def _reason(error: ValueError | RecursionError) -> str:
     match error:
         case json.JSONDecodeError():
-            return f"{error.msg} at character {error.pos}"
+            # Some of its messages end with the word that leads on to the place.
+            return f"{error.msg.removesuffix(' at')} at character {error.pos}"
         case RecursionError():
             return "nested too deep"
         case _:

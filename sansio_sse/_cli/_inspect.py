@@ -71,8 +71,8 @@ def inspect(
             output.flush()
     except KeyboardInterrupt:
         interrupted = True
+    scanner.findings.interrupted = interrupted
     findings = scanner.finish()
-    findings.interrupted = interrupted
     if clock and findings.size:
         findings.arrival = Arrival(first - begin, last - first)
     output.write(renderer.findings(findings))

@@ -97,8 +97,8 @@ def _findings(findings: Findings) -> dict[str, Any]:
         "blocks_without_data": _places(findings.blocks_without_data),
         "types_without_data": _places(findings.types_without_data),
         "pending_block": _pending(findings),
-        "event_too_large": findings.too_large and findings.too_large._asdict(),
-        "not_an_event_stream": findings.not_events,
+        "event_too_large": findings.event_too_large and findings.event_too_large._asdict(),
+        "not_an_event_stream": findings.not_an_event_stream,
         "done": findings.done,
         "json": findings.json_stream,
         "not_json": {
@@ -113,9 +113,9 @@ def _findings(findings: Findings) -> dict[str, Any]:
 
 
 def _pending(findings: Findings) -> dict[str, int] | None:
-    if findings.pending is None:
+    if findings.pending_block is None:
         return None
-    return {"offset": findings.pending, "size": findings.size - findings.pending}
+    return {"offset": findings.pending_block, "size": findings.size - findings.pending_block}
 
 
 def _places(places: Sample[int]) -> dict[str, Any]:

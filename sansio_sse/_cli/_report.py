@@ -14,7 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["report"]
 
 _LABEL_COLUMNS = 21
+_INDENT = " " * (_LABEL_COLUMNS + 2)
 _NAME_COLUMNS = 40
+# The quotation marks of a name, and the comma behind it.
+_NAME_MARKS = 3
+
+# Stands for a space that is part of a name, and no place to break a line. No text has it: a
+# terminal gets control characters escaped.
+_NAME_SPACE = "\0"
 
 # Lines longer than this are hard to read, however wide the terminal is.
 _MAX_COLUMNS = 100
@@ -29,18 +36,22 @@ class _Entry(NamedTuple):
 
 def report(findings: Findings, terminal: Terminal) -> str:
     """Return what was found, one paragraph a finding; `!` marks lost or damaged data."""
-    columns = min(terminal.columns, _MAX_COLUMNS)
+    columns = _columns(terminal)
     paragraphs = [_headline(findings, terminal)]
     for entry in _entries(findings, terminal):
         paragraph = textwrap.fill(
             entry.text,
             columns,
             initial_indent=f"{entry.mark} {entry.label:<{_LABEL_COLUMNS}}",
-            subsequent_indent=" " * (_LABEL_COLUMNS + 2),
+            subsequent_indent=_INDENT,
             break_on_hyphens=False,
-        )
+        ).replace(_NAME_SPACE, " ")
         paragraphs.append(terminal.paint(paragraph, entry.style) if entry.style else paragraph)
     return "\n" + "\n".join(paragraphs) + "\n"
+
+
+def _columns(terminal: Terminal) -> int:
+    return min(terminal.columns, _MAX_COLUMNS)
 
 
 def _headline(findings: Findings, terminal: Terminal) -> str:
@@ -51,14 +62,19 @@ def _headline(findings: Findings, terminal: Terminal) -> str:
     text = ", ".join(counts)
     if findings.interrupted:
         text += ", then interrupted"
-    return terminal.paint(text, "heading") + (
-        ": data is lost or damaged (!)" if findings.losses else ""
-    )
+    text = terminal.paint(text, "heading")
+    if findings.not_an_event_stream is not None:
+        return f"{text}: not an event stream (!)"
+    return f"{text}: data is lost or damaged (!)" if findings.losses else text
 
 
 def _entries(findings: Findings, terminal: Terminal) -> Iterator[_Entry]:
-    yield from _body(findings)
-    yield from _fields(findings, terminal)
+    if findings.not_an_event_stream is not None:
+        # What else there is to say of its bytes and lines follows from that, and would hide it.
+        yield _loss("not an event stream", findings.not_an_event_stream)
+    else:
+        yield from _body(findings)
+        yield from _fields(findings, terminal)
     yield from _end(findings)
     yield from _payloads(findings)
     yield from _timing(findings)
@@ -69,8 +85,6 @@ def _loss(label: str, text: str) -> _Entry:
 
 
 def _body(findings: Findings) -> Iterator[_Entry]:
-    if findings.not_events is not None:
-        yield _loss("not an event stream", f"it is {findings.not_events}")
     if findings.size:
         yield _line_endings(findings.line_endings)
         mark = "one, ignored as it should be" if findings.byte_order_mark else "none"
@@ -101,24 +115,26 @@ def _fields(findings: Findings, terminal: Terminal) -> Iterator[_Entry]:
     blocks = findings.blocks_without_data
     typed = findings.types_without_data
     if typed.count:
-        meant = f"{typed.count} of them with an event type, {_places(typed)}, so an event was meant"
-        yield _loss("blocks without data", f"{blocks.count}, no event comes from them; {meant}")
+        which = "it" if blocks.count == 1 else str(typed.count)
+        name = "names" if typed.count == 1 else "name"
+        text = f"{_no_event_from(blocks)}, though {which} {name} an event type, {_places(typed)}"
+        yield _loss("blocks without data", text)
     elif blocks.count:
-        text = f"{blocks.count}, no event comes from them, {_places(blocks)}"
+        text = f"{_no_event_from(blocks)}, {_places(blocks)}"
         yield _Entry("blocks without data", text)
 
 
 def _end(findings: Findings) -> Iterator[_Entry]:
-    large = findings.too_large
+    large = findings.event_too_large
     if large is not None:
         yield _loss(
             "event too large",
             f"the block at byte {large.offset} is {large.size} bytes so far, the limit is "
             f"{large.limit}: nothing behind it was read",
         )
-    if findings.pending is not None:
-        size = _plural(findings.size - findings.pending, "byte")
-        text = f"{size} at byte {findings.pending}, without a blank line behind"
+    if findings.pending_block is not None and findings.not_an_event_stream is None:
+        size = _plural(findings.size - findings.pending_block, "byte")
+        text = f"{size} at byte {findings.pending_block}, without a blank line behind"
         if findings.interrupted:
             yield _Entry("pending block", text)
         else:
@@ -158,7 +174,7 @@ def _timing(findings: Findings) -> Iterator[_Entry]:
 
 def _ignored(fields: Sample[Ignored], terminal: Terminal) -> str:
     cases = [
-        f"'{terminal.fit(field.value, _NAME_COLUMNS)}' at byte {field.offset} ({field.reason})"
+        f"{_quoted(field.value, terminal)} at byte {field.offset} ({field.reason})"
         for field in fields.first
     ]
     return _listed(cases, fields.count)
@@ -171,10 +187,20 @@ def _unknown(findings: Findings, terminal: Terminal) -> str:
         counted += field.count
         times = f"{field.count} times, first " if field.count > 1 else ""
         hint = f" ({field.hint})" if field.hint else ""
-        name = terminal.fit(field.name, _NAME_COLUMNS)
-        names.append(f"'{name}' {times}at byte {field.offset}{hint}")
+        name = _quoted(field.name, terminal)
+        names.append(f"{name} {times}at byte {field.offset}{hint}")
     others = findings.unknown_fields - counted
     return "ignored: " + _listed(names, len(names) + others)
+
+
+def _quoted(name: str, terminal: Terminal) -> str:
+    """Return a text of the stream as one word that fits a line."""
+    columns = min(_NAME_COLUMNS, _columns(terminal) - len(_INDENT) - _NAME_MARKS)
+    return f"'{terminal.fit(name, columns).replace(' ', _NAME_SPACE)}'"
+
+
+def _no_event_from(blocks: Sample[int]) -> str:
+    return f"{blocks.count}: no event comes from {'it' if blocks.count == 1 else 'them'}"
 
 
 def _places(offsets: Sample[int]) -> str:

@@ -98,19 +98,21 @@ class Scanner:
         try:
             self._read(chunk, rows)
         except EventTooLarge as error:
-            self.findings.too_large = TooLarge(self._block_offset, error.size, error.limit)
+            self.findings.event_too_large = TooLarge(self._block_offset, error.size, error.limit)
             self.failed = True
         return rows
 
     def finish(self) -> Findings:
         """End the stream and return what there is to say about it."""
         self._utf8.finish()
+        unfinished = b""
         if not self.failed:
             self._parser.feed_items(self._bom or b"")
             self._parser.finish()
             if self._parser.pending:
-                self.findings.pending = self._block_offset
-        self.findings.judge_body(self._beginning)
+                self.findings.pending_block = self._block_offset
+            unfinished = self._line_start[:_START_BYTES]
+        self.findings.judge_body(self._beginning, unfinished)
         return self.findings
 
     def _read(self, chunk: bytes, rows: list[Row]) -> None:
@@ -159,7 +161,7 @@ class Scanner:
 
     def _end_line(self, text: bytes, ends: bytes, rows: list[Row]) -> None:
         """Take the rest of a line, its end, and the blank lines behind it."""
-        self.findings.line_endings.count(ends)
+        self.findings.line_endings.add(ends)
         items = self._parser.feed_items(text + ends)
         rows.extend(map(self._row, items))
         line_end = 0

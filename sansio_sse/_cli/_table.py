@@ -66,8 +66,9 @@ class Table:
         time = f"{seconds:.3f}"
         for row in rows:
             item = row.item
-            if isinstance(item, Event) and item.id and len(item.id) > self._id_columns:
-                self._id_columns = min(len(item.id), self._max_id_columns)
+            if isinstance(item, Event):
+                needed = terminal.width(_shown_id(item), self._max_id_columns)
+                self._id_columns = max(self._id_columns, needed)
             if not self._headed:
                 self._headed = True
                 left = self._left("#", "byte", "seconds")
@@ -77,7 +78,7 @@ class Table:
             match item:
                 case Event():
                     size = len(item.data) if item.data.isascii() else len(item.data.encode())
-                    middle = self._middle(item.type, item.id or "", str(size))
+                    middle = self._middle(item.type, _shown_id(item), str(size))
                     room = self._room(left, str(size))
                     yield terminal.paint(left, "faint") + middle + self._preview(item.data, room)
                 case Comment():
@@ -87,7 +88,8 @@ class Table:
                     text = self._other(left, "(retry)", f"{item.milliseconds} ms")
                     yield terminal.paint(left + text, "faint")
                 case _:
-                    text = self._other(left, "(unknown)", f"{item.name}: {item.value}")
+                    text = f"{item.name}: {item.value}" if item.value else item.name
+                    text = self._other(left, "(unknown)", text)
                     yield terminal.paint(left, "faint") + terminal.paint(text, "notice")
 
     def _left(self, number: str, offset: str, time: str) -> str:
@@ -117,7 +119,7 @@ class Table:
         terminal = self._terminal
         beginning = data[:_COMPARED_CHARACTERS]
         previous, self._previous = self._previous, beginning
-        if len(data) > room and beginning != previous:
+        if len(data) > room > 2 * len(terminal.ellipsis) and beginning != previous:
             # Some of what they share tells where in the data this is.
             start = _common(beginning, previous) - room // 3
             start = min(start, len(data) - room + len(terminal.ellipsis))
@@ -125,6 +127,11 @@ class Table:
                 data = data[start : start + _COMPARED_CHARACTERS]
                 return terminal.ellipsis + terminal.fit(data, room - len(terminal.ellipsis))
         return terminal.fit(data, room)
+
+
+def _shown_id(event: Event) -> str:
+    """Return what stands for the id: an empty one resets the last event ID, and must be seen."""
+    return '""' if event.id == "" else event.id or ""
 
 
 def _common(text: str, other: str) -> int:

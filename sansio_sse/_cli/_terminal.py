@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["Terminal"]
+__all__ = ["MIN_COLUMNS", "Terminal"]
 
 # Select Graphic Rendition parameters (ECMA-48, 8.3.117).
 _STYLES = {"faint": "2", "alarm": "31", "heading": "1", "notice": "33"}
 
 # Less than this leaves nothing of a row to be shown.
-_MIN_COLUMNS = 60
+MIN_COLUMNS = 60
 
 
 class Terminal:
@@ -34,7 +34,7 @@ class Terminal:
     """
 
     def __init__(self, columns: int, encoding: str = "utf-8", *, colour: bool = False) -> None:
-        self.columns = max(columns, _MIN_COLUMNS)
+        self.columns = max(columns, MIN_COLUMNS)
         self._encoding = encoding
         self._colour = colour
         # Streams repeat their characters; looking one up costs a microsecond.
@@ -69,6 +69,10 @@ class Terminal:
         """
         return self._fit(text, columns)[0]
 
+    def width(self, text: str, columns: int) -> int:
+        """Return how many of the columns `fit` takes for the text."""
+        return self._fit(text, columns)[1]
+
     def column(self, text: str, columns: int) -> str:
         """Return the text as `fit` does, filled up with spaces on its right."""
         fitting, width = self._fit(text, columns)
@@ -81,13 +85,13 @@ class Terminal:
         return self.column(text, columns)
 
     def _fit(self, text: str, columns: int) -> tuple[str, int]:
-        if columns < len(self.ellipsis):
-            return "", 0
+        columns = max(columns, 0)
+        more = self.ellipsis[:columns]
         plain = text[:columns]
         if plain.isascii() and plain.isprintable():
             if len(text) <= columns:
                 return text, len(text)
-            return plain[: columns - len(self.ellipsis)] + self.ellipsis, columns
+            return plain[: columns - len(more)] + more, columns
         cells: list[tuple[str, int]] = []
         used = 0
         # Marks that combine with the character before them need no room. There is a limit to how
@@ -101,9 +105,9 @@ class Terminal:
         else:
             if len(text) <= 4 * columns:
                 return "".join(shown for shown, _ in cells), used
-        while used > columns - len(self.ellipsis):
+        while used > columns - len(more):
             used -= cells.pop()[1]
-        return "".join(shown for shown, _ in cells) + self.ellipsis, used + len(self.ellipsis)
+        return "".join(shown for shown, _ in cells) + more, used + len(more)
 
     def _make_cell(self, character: str) -> tuple[str, int]:
         """Return how a character is shown, and how many columns that takes."""

@@ -105,6 +105,12 @@ def test_an_interrupt_gives_the_findings_so_far_and_status_130() -> None:
     assert wire.lines[-1]["losses"] == []
 
 
+def test_an_interrupt_before_the_first_byte_says_nothing_of_the_body() -> None:
+    wire = Wire((1, KeyboardInterrupt()))
+    assert wire.inspect() == 130
+    assert [line["losses"] for line in wire.lines] == [[]]
+
+
 def test_reading_ends_where_a_block_is_too_large() -> None:
     wire = Wire(*[(0.0, b"data: " + b"x" * 93 + b"\n")] * 50)
     assert wire.inspect(limit=1000) == 1

@@ -113,12 +113,20 @@ def test_the_findings_are_one_object() -> None:
     }
 
 
+def test_what_follows_from_another_kind_of_body_is_kept() -> None:
+    line = line_of(findings_of(b"<html>\n\n<h1>502</h1>"))
+    assert line["losses"] == ["not_an_event_stream", "unknown_fields", "pending_block"]
+    assert line["not_an_event_stream"] == "it begins like HTML or XML"
+    assert line["blocks_without_data"]["count"] == 1
+    assert line["unknown_fields"]["names"] == [{"name": "<html>", "count": 1, "offset": 0}]
+
+
 def test_what_is_not_there_is_null() -> None:
     line = line_of(findings_of(b"data: a\n\n"))
     assert [line[key] for key in ("pending_block", "done", "arrival")] == [None, None, None]
 
 
 def test_a_block_too_large_has_its_numbers() -> None:
-    line = line_of(Findings(size=30, too_large=TooLarge(0, 26, 10)))
+    line = line_of(Findings(size=30, event_too_large=TooLarge(0, 26, 10)))
     assert line["event_too_large"] == {"offset": 0, "size": 26, "limit": 10}
     assert line["losses"] == ["event_too_large"]

@@ -25,7 +25,7 @@ def test_a_sample_keeps_the_first_cases_and_counts_all() -> None:
 def test_line_endings_of_a_run_are_told_apart() -> None:
     endings = LineEndings()
     for run in (b"\n\n", b"\n", b"\r\n\r\n", b"\r\r\n", b"\n\r"):
-        endings.count(run)
+        endings.add(run)
     assert endings == LineEndings(lf=4, crlf=3, cr=2)
 
 
@@ -44,6 +44,8 @@ def test_data_that_is_not_json_is_a_loss_where_most_is() -> None:
         ('{"a": NaN}', "NaN is not JSON"),
         ("-Infinity", "-Infinity is not JSON"),
         ("[" * 200_000, "nested too deep"),
+        ('{"a', "Unterminated string starting at character 1"),
+        ('["\n"]', "Invalid control character at character 2"),
     ],
 )
 def test_the_reason_is_what_stands_in_the_way(data: str, reason: str) -> None:
@@ -84,6 +86,11 @@ def test_a_spoiled_name_has_a_hint(name: str, hint: str | None) -> None:
     assert Unknown(name, 0).hint == hint
 
 
+def test_the_head_of_an_http_response_is_one_only_at_the_beginning() -> None:
+    assert "only the body is an event stream" in (Unknown("HTTP/1.1 200 OK", 0).hint or "")
+    assert Unknown("HTTP/1.1 200 OK", 9).hint is None
+
+
 def test_unknown_names_are_kept_within_bounds() -> None:
     findings = Findings()
     for number in range(50):
@@ -116,5 +123,5 @@ def test_everything_at_once_after_a_wait_is_held_back(
 
 
 def test_a_pending_block_is_no_loss_when_the_reading_was_interrupted() -> None:
-    assert Findings(pending=3).losses == ["pending_block"]
-    assert Findings(pending=3, interrupted=True).losses == []
+    assert Findings(pending_block=3).losses == ["pending_block"]
+    assert Findings(pending_block=3, interrupted=True).losses == []

@@ -57,9 +57,22 @@ def test_no_text_passes_a_control_character_or_the_width() -> None:
         assert width(shown) <= 6
 
 
-@pytest.mark.parametrize("columns", [-3, 0, 1, 2])
-def test_no_room_means_no_text(columns: int) -> None:
-    assert Terminal(80, "ascii").fit("abc", columns) == ""
+@pytest.mark.parametrize(("columns", "shown"), [(-3, ""), (0, ""), (1, "."), (2, "..")])
+@pytest.mark.parametrize("text", ["abc", "é"])
+def test_text_without_room_leaves_a_sign_of_itself(text: str, columns: int, shown: str) -> None:
+    terminal = Terminal(80, "ascii")
+    assert (terminal.fit(text, columns), terminal.width(text, columns)) == (shown, len(shown))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize("text", ["", "7", "id", "\0", "é", WIDE])
+def test_text_that_fits_is_never_cut(text: str, encoding: str) -> None:
+    terminal = Terminal(80, encoding)
+    whole = terminal.fit(text, 80)
+    needed = terminal.width(text, 80)
+    assert (terminal.fit(text, needed), terminal.width(text, needed)) == (whole, needed)
+    if needed:
+        assert terminal.fit(text, needed - 1) != whole
 
 
 def test_a_character_that_the_encoding_lacks_is_escaped() -> None:

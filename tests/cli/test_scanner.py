@@ -23,6 +23,7 @@ STREAMS = [path.read_bytes() for path in sorted((TESTS / "captures").glob("*.sse
     vector["bytes"].encode("latin-1")
     for vector in json.loads((TESTS / "vectors" / "parser.json").read_text("utf-8"))
 ]
+TEXT = "it is text: no line of it is a field or a comment"
 
 
 def scan(*chunks: bytes, parser: EventStreamParser | None = None) -> tuple[list[Row], Findings]:
@@ -141,7 +142,7 @@ def test_a_byte_order_mark_later_on_spoils_the_field() -> None:
 
 def test_a_part_of_a_byte_order_mark_alone_is_invalid_and_pending() -> None:
     findings = found(b"\xef\xbb")
-    assert (findings.invalid_utf8.first, findings.pending) == ([0], 0)
+    assert (findings.invalid_utf8.first, findings.pending_block) == ([0], 0)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +200,7 @@ def test_a_block_without_data_is_noted_unless_it_is_only_comments() -> None:
 )
 def test_a_block_without_its_blank_line_is_pending(data: bytes, offset: int) -> None:
     findings = found(data)
-    assert (findings.pending, findings.losses) == (offset, ["pending_block"])
+    assert (findings.pending_block, findings.losses) == (offset, ["pending_block"])
 
 
 @pytest.mark.parametrize("data", [b"data: a\n\n", b"data: a\n\n: c\n", b"data: a\n\nretry: 1\n"])
@@ -212,9 +213,9 @@ def test_a_block_past_the_limit_ends_the_reading() -> None:
     rows = scanner.feed(b"data: a\n\n" + b"data: " + b"b" * 60 + b"\n\ndata: c\n\n")
     assert (rows, scanner.failed) == ([Row(1, 0, Event(data="a"))], True)
     findings = scanner.finish()
-    assert findings.too_large is not None
-    assert (findings.too_large.offset, findings.too_large.limit) == (9, 50)
-    assert findings.too_large.size > 50
+    assert findings.event_too_large is not None
+    assert (findings.event_too_large.offset, findings.event_too_large.limit) == (9, 50)
+    assert findings.event_too_large.size > 50
     assert findings.losses == ["event_too_large"]
 
 
@@ -237,27 +238,47 @@ def test_an_endless_block_is_refused_at_the_limit() -> None:
 @pytest.mark.parametrize(
     ("data", "what"),
     [
-        (b"", "empty: not one byte"),
-        (b'{"error": {"message": "no"}}', "JSON"),
-        (b'\n [\n  {"data": 1},\n\n  2]\n', "JSON"),
-        (b"<!DOCTYPE html>\n<title>502</title>\n\n", "HTML or XML"),
-        (b"\x1f\x8b\x08\0\0", "gzip, a compressed body that nobody decompressed"),
-        ("data: x\n\n".encode("utf-16"), "UTF-16, and an event stream is always UTF-8"),
+        (b"", "it is empty: not one byte"),
+        (b'{"error": {"message": "no"}}', "it begins like JSON"),
+        (b'\n [\n  {"data": 1},\n\n  2]\n', "it begins like JSON"),
+        (b"<!DOCTYPE html>\n<title>502</title>\n\n", "it begins like HTML or XML"),
+        (b"\x1f\x8b\x08\0\0", "it is gzip, a compressed body that nobody decompressed"),
+        ("data: x\n\n".encode("utf-16"), "it is UTF-16, and an event stream is always UTF-8"),
         (
             b"HTTP/1.1 200 OK\r\nDate: x\r\n\r\n",
-            "the head of an HTTP response, of which only the body is an event stream",
+            "it begins with the head of an HTTP response, as curl -i prints it: only the body is "
+            "an event stream",
         ),
-        (b"Bad gateway\n", "text without a field of an event stream, or a comment"),
+        (b"Bad gateway\n", TEXT),
+        (b"Bad gateway", TEXT),
+        (b"\xef\xbb\xbf\nBad gateway", TEXT),
+        (b"error: bad gateway", TEXT),
+        (b"Bad gateway\nThe server is down", TEXT),
+        (b"x" * 1000, TEXT),
     ],
 )
 def test_a_body_of_another_kind_is_named(data: bytes, what: str) -> None:
-    findings = found(data)
-    assert findings.not_events == what
-    assert findings.losses[0] == "not_an_event_stream"
+    for chunks in every_cut(data):
+        findings = found(*chunks)
+        assert findings.not_an_event_stream == what
+        assert findings.losses[0] == "not_an_event_stream"
 
 
 @pytest.mark.parametrize(
     "data", [b"\n", b": c\n\n", b"id: 1\n\n", b"<b>\ndata: x\n\n", b"{\n: c\n\n"]
 )
 def test_a_stream_with_a_line_that_belongs_there_is_not_called_another_kind(data: bytes) -> None:
-    assert found(data).not_events == ("JSON" if data.startswith(b"{") else None)
+    kind = "it begins like JSON" if data.startswith(b"{") else None
+    assert found(data).not_an_event_stream == kind
+
+
+@pytest.mark.parametrize("line", [b"data: a", b"data", b"da", b": c", b":", b"retry: x", b"i"])
+def test_an_unfinished_line_that_may_belong_there_is_not_called_another_kind(line: bytes) -> None:
+    for data in (line, b"\n" + line, b": c\n" + line):
+        findings = found(data)
+        assert (findings.not_an_event_stream, findings.losses) == (None, ["pending_block"])
+
+
+def test_an_unfinished_line_behind_one_that_belongs_there_is_only_pending() -> None:
+    for data in (b": c\nBad gateway", b"data: a\n\nBad gateway"):
+        assert found(data).losses == ["pending_block"]

@@ -81,6 +81,7 @@ def test_standard_input_is_read_with_the_time(
         ("no\x1bsuch.sse", "No such file or directory"),
         (".", "Is a directory"),
         ("a\0b", "embedded null byte"),
+        ("", "the file name is empty"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line_and_status_2(
@@ -117,32 +118,47 @@ def test_a_process_without_standard_error_fails_in_silence(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["inspect"], ["inspect", "--nonsense", "x"], ["nonsense"], ["inspect", "a", "b"]],
+    [
+        [],
+        ["nonsense"],
+        ["--vers"],
+        ["inspect"],
+        ["inspect", "--nonsense", "x"],
+        ["inspect", "--js", "x"],
+        ["inspect", "a", "b"],
+    ],
 )
-def test_wrong_arguments_give_status_2(
+def test_wrong_arguments_give_status_2_and_the_usage_of_the_command(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     assert exit_.value.code == 2
-    assert "usage: sansio-sse" in capsys.readouterr().err
+    usage = "usage: sansio-sse inspect [" if "inspect" in arguments else "usage: sansio-sse ["
+    assert capsys.readouterr().err.startswith(usage)
 
 
 def test_help_tells_keys_statuses_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
-        main(["inspect", "--help"], prog="python -m sansio_sse")
+        main(["inspect", "--help"], prog="python3 -m sansio_sse")
     assert exit_.value.code == 0
     text = capsys.readouterr().out
-    for words in ("last_event_id", "exit status:", "curl -sN", "python -m sansio_sse inspect -"):
+    for words in (
+        "last_event_id",
+        "exit status:",
+        "60 columns",
+        "curl -sN",
+        "python3 -m sansio_sse inspect -",
+    ):
         assert words in text
     # argparse wraps the rest to the terminal.
-    written_by_hand = text[text.index("What means") :]
+    written_by_hand = text[text.index("These mean") :]
     assert max(map(len, written_by_hand.splitlines())) <= 80
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit_:
-        main(["--version"])
+        main(["--version"], prog="python3 -m sansio_sse")
     assert exit_.value.code == 0
     assert capsys.readouterr().out == f"sansio-sse {sansio_sse.__version__}\n"
 
@@ -247,6 +263,18 @@ def test_a_pipe_that_closes_early_leaves_no_traceback(tmp_path: Path) -> None:
     assert process.returncode == 141
 
 
+def test_a_short_id_is_shown_on_an_ascii_terminal() -> None:
+    done = subprocess.run(
+        [*COMMAND, "-"],
+        input=b"id: 7\ndata: a\n\n",
+        capture_output=True,
+        env=environment(PYTHONIOENCODING="ascii"),
+        check=True,
+    )
+    heading, row = done.stdout.decode("ascii").splitlines()[:2]
+    assert heading.index("id") == row.index("7")
+
+
 @pytest.mark.parametrize(
     "variables", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C", "PYTHONUTF8": "0"}]
 )
@@ -268,5 +296,5 @@ def test_a_missing_file_exits_with_status_2() -> None:
     )
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode().splitlines() == [
-        "python -m sansio_sse: cannot read 'missing.sse': No such file or directory"
+        "python3 -m sansio_sse: cannot read 'missing.sse': No such file or directory"
     ]
