@@ -36,6 +36,7 @@ _T_contra = TypeVar("_T_contra", contravariant=True)
 class Sink(Protocol[_T_contra]):
     """A list to append to. Contravariant: a list of items takes events too."""
 
+    def __len__(self) -> int: ...
     def append(self, item: _T_contra, /) -> None: ...
     def extend(self, items: Iterable[_T_contra], /) -> None: ...
 
@@ -127,21 +128,22 @@ class Block:
             self._field_without_space(line, items)
 
     def _field_without_space(self, line: bytes, items: Sink[Item] | None) -> None:
-        name, _, value = line.partition(b":")
+        name, _, rest = line.partition(b":")
         if name in _FIELD_NAMES:
-            # "If value starts with a U+0020 SPACE character, remove it from value." It does not,
-            # or this were not the place.
-            self.field(b"%b: %b" % (name, value), items)
-        elif items is None:
-            pass
-        elif line.startswith(b":"):
+            self.field(b"%b: %b" % (name, rest), items)
+        elif items is not None:
+            self._report(name, rest, items)
+
+    def _report(self, name: bytes, rest: bytes | bytearray, items: Sink[Item]) -> None:
+        """Hand out what the specification ignores: a name, and all that is behind its colon."""
+        if not name:
             # "If the line starts with a U+003A COLON character (:) Ignore the line."
-            items.append(Comment(line[1:].decode("utf-8", "replace")))
+            items.append(Comment(rest.decode("utf-8", "replace")))
         else:
-            # "Otherwise: The field is ignored."
-            value = value.removeprefix(b" ")
+            # "If value starts with a U+0020 SPACE character, remove it from value."
+            value = memoryview(rest)[1 if rest.startswith(b" ") else 0 :]
             items.append(
-                UnknownField(name.decode("utf-8", "replace"), value.decode("utf-8", "replace"))
+                UnknownField(name.decode("utf-8", "replace"), str(value, "utf-8", "replace"))
             )
 
     def measured_field(self, line: bytes, items: Sink[Item] | None) -> None:
@@ -160,7 +162,7 @@ class Block:
         self.measure()
 
     def long_field(self, line: bytearray, items: Sink[Item] | None) -> None:
-        """Process a long line, as `measured_field` does, with as few copies of it as can be.
+        """Process a long line, as `measured_field` does, with one copy of it at most.
 
         Args:
             line: The line, without its end. The block takes it over.
@@ -169,20 +171,32 @@ class Block:
         Raises:
             EventTooLarge: As `measured_field`.
         """
-        if not line.startswith(b"data:"):
-            whole = bytes(line)
-            line.clear()
-            self.measured_field(whole, items)
+        colon = line.find(b":")
+        name = bytes(line if colon < 0 else line[:colon])
+        if name not in _FIELD_NAMES and items is None:
             return
         if len(line) > self.room:
             raise self.too_large(len(line))
-        del line[: 6 if line.startswith(b"data: ") else 5]
-        line += b"\n"
-        self.begun = True
-        if self.data:
-            self.data += line
-        else:
-            self.data = line
+        if name == b"data":
+            del line[: colon + 1]
+            if line.startswith(b" "):
+                del line[:1]
+            line += b"\n"
+            self.begun = True
+            if self.data:
+                self.data += line
+                line.clear()
+            else:
+                self.data = line
+        elif name in _FIELD_NAMES:
+            if not line.startswith(b" ", colon + 1):
+                line[colon + 1 : colon + 1] = b" "
+            whole = bytes(line)
+            line.clear()
+            self.field(whole, items)
+        elif items is not None:
+            del line[: len(name) + 1]
+            self._report(name, line, items)
         self.measure()
 
     def dispatch(self, events: Sink[Event]) -> None:

@@ -58,7 +58,8 @@ def encode(event: Event) -> bytes:
     except AttributeError as error:
         raise LocalProtocolError(f"{type(event).__name__} is no Event: pass one") from error
     lines: list[str] = []
-    if not check_one_line("type", event_type):
+    event_type = check_one_line("type", event_type)
+    if not event_type:
         raise LocalProtocolError('type is empty, which a client reads as "message"')
     if event_type != "message":
         lines.append(f"event: {event_type}\n")

@@ -45,8 +45,11 @@ class Event(NamedTuple):
             loads: What parses it: a callable that takes the text (`orjson.loads`, for instance).
 
         Raises:
-            json.JSONDecodeError: The data is not JSON; an empty text is not. Another `loads`
-                raises what it raises.
+            ValueError: The data is not JSON (`json.JSONDecodeError`; an empty text is not JSON),
+                or has an integer of more than 4,300 digits in it.
+            RecursionError: The data is nested too deep.
+
+        Another `loads` raises what it raises.
         """
         return loads(self.data)
 

@@ -16,16 +16,18 @@ Strategy:
 
 from __future__ import annotations
 
-from codecs import utf_8_decode
 from typing import TYPE_CHECKING, Literal
 
 from ._block import READ_BYTES, WINDOW_BYTES, Block
-from ._checks import check_bytes, check_id, check_int
+from ._checks import check_id, check_int, check_view, shown
 from ._errors import LocalProtocolError, RemoteProtocolError
 from ._limits import DEFAULT_MAX_EVENT_BYTES
 from ._plain_blocks import PLAIN_STARTS, whole_blocks
+from ._utf8 import decodable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ._block import Sink
     from ._events import Event, Item
 
@@ -82,7 +84,7 @@ class EventStreamParser:
         )
         if limit < 1:
             raise LocalProtocolError(
-                f"max_event_bytes is {max_event_bytes}: pass 1 or more, or None for no limit"
+                f"max_event_bytes is {shown(limit)}: pass 1 or more, or None for no limit"
             )
         if utf8 not in ("replace", "strict"):
             raise LocalProtocolError(f"utf8 is {utf8!r}: pass 'replace' or 'strict'")
@@ -94,7 +96,9 @@ class EventStreamParser:
         self._start_stream()
 
     def _start_stream(self) -> None:
-        self._error: RemoteProtocolError | None = None
+        # What makes the error that each call raises. The error itself would hold its traceback, and
+        # with that the caller's buffers.
+        self._failure: tuple[Callable[..., RemoteProtocolError], tuple[object, ...]] | None = None
         self._finished = False
         self._lost_tail = False
         # What has been read of a byte order mark that may still become one; None once the stream
@@ -102,9 +106,9 @@ class EventStreamParser:
         self._bom: bytes | None = b""
         # A CR ended a read, and its line. An LF at the start of the next one belongs to it.
         self._skip_lf = False
-        # Strict decoding only: how many bytes were checked, and the start of a character that a
-        # read split.
-        self._checked_bytes = 0
+        # Strict decoding only: how many bytes were whole characters, and the start of one that a
+        # read split. It is not read before it is whole, so that what is wrong first is said first.
+        self._decoded_bytes = 0
         self._undecoded = b""
         # Whether the next read needs `_prepare`, for any of the above.
         self._special = True
@@ -112,16 +116,18 @@ class EventStreamParser:
 
     def _drop_block(self) -> None:
         self._block.clear()
-        # The unfinished line, whether there is one, and whether it is one that nobody will see, of
-        # which nothing is held. (A list of fragments would take 40 bytes for each, and a peer can
+        # The unfinished line. (A list of fragments would take 40 bytes for each, and a peer can
         # send one byte a time; a bytearray grows in place.)
         self._line = bytearray()
+        # There is an unfinished line, which may be one that is skipped: nobody will see it, and
+        # `_line` is empty.
         self._unfinished = False
         self._skipping = False
-        # What lets `feed` take a shortcut: the next byte begins a block, or goes on in a line that
-        # is held; there is room for as much as is read at once, and no need of `_prepare`.
-        self._plain = False
+        # Two shortcuts of `feed`, for which there must be no need of `_prepare`. In line: the
+        # unfinished line is held, and known to be a field. Plain: nothing is held, no line is
+        # unfinished, and there is room for as much as is read at once.
         self._in_line = False
+        self._plain = False
 
     @property
     def last_event_id(self) -> str:
@@ -147,7 +153,12 @@ class EventStreamParser:
         what `tail="dispatch"` handed out. Complete lines of which nothing is lost (comments,
         unknown fields, reconnection times) do not count.
         """
-        return self._lost_tail or self._unfinished or self._block.begun or bool(self._bom)
+        return (
+            self._lost_tail
+            or self._unfinished
+            or self._block.begun
+            or bool(self._bom or self._undecoded)
+        )
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[Event]:
         """Take the next bytes of the stream and return the events that they complete.
@@ -169,7 +180,14 @@ class EventStreamParser:
         Events completed before an error in the same call are returned, and the next call raises.
         From then on each call raises the same error, until `reset`.
         """
-        chunk = data if type(data) is bytes else check_bytes(data)
+        if type(data) is not bytes:
+            view = check_view(data)
+            if len(view) > WINDOW_BYTES:
+                large: list[Event] = []
+                self._take(view, large, None)
+                return large
+            data = bytes(view)
+        chunk = data
         if self._in_line:
             line = self._line
             if _LF not in chunk and _CR not in chunk:
@@ -211,12 +229,7 @@ class EventStreamParser:
             call raises.
         """
         items: list[Item] = []
-        try:
-            self._read_any(check_bytes(data), items, items)
-        except RemoteProtocolError as error:
-            self._fail(error)
-            if not items:
-                raise
+        self._take(data if type(data) is bytes else check_view(data), items, items)
         return items
 
     def finish(self) -> list[Event]:
@@ -232,15 +245,14 @@ class EventStreamParser:
             EventTooLarge, RemoteProtocolError: An earlier call left an error to raise, or, with
                 `utf8="strict"`, the stream ends inside a character.
         """
-        if self._error is not None:
-            raise self._error.with_traceback(None)
+        self._refuse_after_failure()
         if self._finished:
             return []
         lost_tail = self.pending
         events: list[Event] = []
         try:
             if self._undecoded:
-                offset = self._checked_bytes - len(self._undecoded)
+                offset = self._decoded_bytes
                 raise RemoteProtocolError(
                     f"the stream ends inside the character that begins at byte {offset}", offset
                 )
@@ -251,7 +263,6 @@ class EventStreamParser:
             self._fail(error)
             raise
         self._drop_block()
-        self._bom = None
         self._lost_tail = lost_tail
         self._special = self._finished = True
         return events
@@ -271,13 +282,31 @@ class EventStreamParser:
 
     def _fail(self, error: RemoteProtocolError) -> None:
         self._drop_block()
-        self._error = error
+        self._undecoded = b""
+        self._failure = (type(error), error.args)
         self._special = self._lost_tail = True
 
-    def _read_any(self, chunk: bytes, events: Sink[Event], items: Sink[Item] | None) -> None:
-        """Read a chunk of any size, at any point of the stream."""
-        for start in range(0, len(chunk) or 1, WINDOW_BYTES):
-            window = chunk[start : start + WINDOW_BYTES]
+    def _refuse_after_failure(self) -> None:
+        if self._failure is not None:
+            make, arguments = self._failure
+            raise make(*arguments)
+
+    def _take(
+        self, data: bytes | memoryview, events: Sink[Event], items: Sink[Item] | None
+    ) -> None:
+        try:
+            self._read_any(data, events, items)
+        except RemoteProtocolError as error:
+            self._fail(error)
+            if not (events if items is None else items):
+                raise
+
+    def _read_any(
+        self, data: bytes | memoryview, events: Sink[Event], items: Sink[Item] | None
+    ) -> None:
+        """Read bytes of any size, at any point of the stream."""
+        for start in range(0, len(data) or 1, WINDOW_BYTES):
+            window = bytes(data[start : start + WINDOW_BYTES])
             error = None
             if self._special:
                 window, error = self._prepare(window)
@@ -287,13 +316,18 @@ class EventStreamParser:
 
     def _prepare(self, chunk: bytes) -> tuple[bytes, RemoteProtocolError | None]:
         """Return what is to be read of a chunk, and the error to raise behind it."""
-        if self._error is not None:
-            raise self._error.with_traceback(None)
+        self._refuse_after_failure()
         if self._finished:
             raise LocalProtocolError("the stream is finished: call reset() to read another one")
         error = None
         if self._strict:
-            chunk, error = self._decodable(chunk)
+            data = self._undecoded + chunk
+            end, is_invalid = decodable(data)
+            chunk, self._undecoded = data[:end], data[end:]
+            self._decoded_bytes += end
+            if is_invalid:
+                offset = self._decoded_bytes
+                error = RemoteProtocolError(f"invalid UTF-8 at byte {offset}", offset)
         if self._bom is not None:
             chunk = self._bom + chunk
             if len(chunk) < len(_BOM) and _BOM.startswith(chunk):
@@ -308,27 +342,13 @@ class EventStreamParser:
         self._special = self._strict or self._skip_lf
         return chunk, error
 
-    def _decodable(self, chunk: bytes) -> tuple[bytes, RemoteProtocolError | None]:
-        """Return the part of a chunk before the first byte that is not UTF-8, and its error."""
-        split = len(self._undecoded)
-        data = self._undecoded + chunk
-        try:
-            _, decoded = utf_8_decode(data)
-        except UnicodeDecodeError as wrong:
-            offset = self._checked_bytes - split + wrong.start
-            error = RemoteProtocolError(f"invalid UTF-8 at byte {offset}", offset)
-            return chunk[: max(0, wrong.start - split)], error
-        self._checked_bytes += len(chunk)
-        self._undecoded = data[decoded:]
-        return chunk, None
-
     def _read(self, chunk: bytes, events: Sink[Event], items: Sink[Item] | None) -> None:
         """Process the lines of a chunk, and hold the unfinished one at its end."""
         if _LF not in chunk and _CR not in chunk:
             self._hold(chunk, items)
             return
         if len(chunk) > _MANY_BYTES:
-            if len(chunk) > READ_BYTES:
+            if len(chunk) > (WINDOW_BYTES if self._unfinished else READ_BYTES):
                 self._read_any(chunk, events, items)
                 return
             if self._unfinished:
@@ -394,17 +414,19 @@ class EventStreamParser:
 
     def _hold(self, fragment: bytes, items: Sink[Item] | None) -> None:
         """Keep a part of a line whose end has not come."""
+        if self._skipping:
+            return
         line = self._line
-        if not self._skipping:
-            line += fragment
+        line += fragment
         if not line:
             return
         self._unfinished = True
         self._plain = False
-        if line.startswith(_FIELD_STARTS) or items is not None:
+        is_field = line.startswith(_FIELD_STARTS)
+        if is_field or items is not None:
             if len(line) > self._block.room:
                 raise self._block.too_large(len(line))
-            self._in_line = not self._special
+            self._in_line = is_field and not self._special
         # A shorter line may be the start of the name of a field, and is too short to matter.
         elif line.startswith(b":") or len(line) >= _LONGEST_FIELD_START:
             self._skipping = True

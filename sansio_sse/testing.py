@@ -33,12 +33,14 @@ def chunkings(
     yield [data]
     yield single
     yield [chunk for byte in single for chunk in (b"", byte)]
-    step = 1 if max_pairs is None else max(1, -(-len(data) // max_pairs))
-    for cut in range(1, len(data), step):
+    places = range(1, len(data))
+    if max_pairs is not None:
+        places = places[:: -(-len(places) // max_pairs) or 1] if max_pairs else range(0)
+    for cut in places:
         yield [data[:cut], data[cut:]]
-    places = _numbers_below(len(data) + 1, seed)
+    numbers = _numbers_below(len(data) + 1, seed)
     for number in range(random_cuts):
-        cuts = sorted(next(places) for _ in range(1 + number % 9))
+        cuts = sorted(next(numbers) for _ in range(1 + number % 9))
         yield [data[i:j] for i, j in zip([0, *cuts], [*cuts, len(data)], strict=True)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -119,6 +120,23 @@ def test_event_of_another_copy_of_the_library_is_written() -> None:
         id = "7"
 
     assert encode(VendoredEvent()) == b"id: 7\ndata: x\n\n"  # type: ignore[arg-type] # on purpose
+
+
+def test_subclass_of_str_is_written_as_the_text_that_it_is() -> None:
+    class Kind(str, Enum):
+        ADD = "add"
+
+        def __str__(self) -> str:
+            return "x\ndata: forged"
+
+    assert encode(Event(Kind.ADD, Kind.ADD, Kind.ADD)) == b"event: add\nid: add\ndata: add\n\n"
+
+
+@pytest.mark.parametrize("field", ["type", "data", "id"])
+def test_number_too_long_to_be_shown_is_refused_all_the_same(field: str) -> None:
+    with pytest.raises(LocalProtocolError, match="an unprintable int"):
+        wrong: dict[str, Any] = {field: 10**5000}
+        encode(Event(data="x")._replace(**wrong))
 
 
 def test_errors_do_not_repeat_all_of_a_long_value() -> None:

@@ -82,3 +82,13 @@ def test_json_keeps_the_type_of_what_parses() -> None:
 def test_json_of_what_is_no_json_raises(data: str) -> None:
     with pytest.raises(json.JSONDecodeError):
         Event(data=data).json()
+
+
+@pytest.mark.parametrize(
+    ("data", "error"), [("[" * 200_000, RecursionError), ("1" * 5000, ValueError)]
+)
+def test_json_of_what_python_cannot_take_raises_as_documented(
+    data: str, error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        Event(data=data).json()

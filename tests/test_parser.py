@@ -320,6 +320,7 @@ def test_what_is_not_bytes_is_a_type_error_that_says_so(wrong: Any, before: byte
         ({"tail": "keep"}, "tail is 'keep'"),
         ({"max_event_bytes": 0}, "max_event_bytes is 0: pass 1 or more"),
         ({"max_event_bytes": -1}, "max_event_bytes is -1"),
+        pytest.param({"max_event_bytes": -(10**5000)}, "an unprintable int", id="huge"),
         ({"max_event_bytes": "5"}, "max_event_bytes is '5': pass an int"),
         ({"max_event_bytes": 1.5}, "max_event_bytes is 1.5: pass an int"),
         ({"max_event_bytes": True}, "max_event_bytes is True: pass an int"),
@@ -370,6 +371,42 @@ def test_strict_decoding_raises_with_the_offset_in_the_stream(
         assert parser.pending
 
 
+def test_strict_decoding_counts_every_byte_that_it_read() -> None:
+    parser = EventStreamParser(utf8="strict")
+    for chunk in (b"data: a\n\n", b"data: b\n\n", b"da", b"ta: c\n\n"):
+        parser.feed(chunk)
+    with pytest.raises(RemoteProtocolError, match=r"byte 27$"):
+        parser.feed(b"\xff")
+
+
+@pytest.mark.parametrize(
+    "start", [[b"x", b"\n"], [b"\n"], [b":", b"\r", b"\n"], [b"da", b"ta: x\n\n"]]
+)
+def test_strict_decoding_counts_plain_blocks_too(start: list[bytes]) -> None:
+    parser = EventStreamParser(utf8="strict")
+    chunks = [*start, b"data: a\n\n", b"data: b\n\n"]
+    for chunk in chunks:
+        parser.feed(chunk)
+    with pytest.raises(RemoteProtocolError) as caught:
+        parser.feed(b"\xff")
+    assert caught.value.offset == sum(map(len, chunks))
+
+
+def test_failed_strict_parser_keeps_nothing_of_the_read() -> None:
+    parser = EventStreamParser(utf8="strict")
+    with pytest.raises(RemoteProtocolError):
+        parser.feed(b"data: \xff" + b"x" * 50_000)
+    assert len(pickle.dumps(parser)) < 2_000
+
+
+def test_start_of_a_character_is_pending_in_strict_decoding() -> None:
+    parser = EventStreamParser(utf8="strict")
+    parser.feed(b"data: a\n\n\xc3")
+    assert parser.pending
+    assert parser.feed(b"\xb1: x\n") == []
+    assert not parser.pending
+
+
 def test_error_is_raised_again_until_reset() -> None:
     parser = EventStreamParser(utf8="strict")
     assert parser.feed(b"id: 1\ndata: a\n\n\xff") == [Event("message", "a", "1", "1")]
@@ -402,12 +439,29 @@ def test_copy_made_anywhere_goes_on_to_the_same_events(
 
 def test_copy_of_a_failed_parser_has_failed_too() -> None:
     parser = EventStreamParser(max_event_bytes=5)
-    parser.feed(b"data: a\n\n"[:0])
     with pytest.raises(RemoteProtocolError):
         parser.feed(b"data: a\n\n")
     for twin in (copy.copy(parser), pickle.loads(pickle.dumps(parser))):
         with pytest.raises(RemoteProtocolError, match="event is 7 bytes so far, the limit is 5"):
             twin.finish()
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+@pytest.mark.parametrize("size", [65_536, 65_537, 400_000])
+def test_large_buffers_are_read_like_bytes(kind: Callable[[bytes], Any], size: int) -> None:
+    stream = b"id: 1\ndata: " + b"x" * size + b"\n\ndata: y\r\n\r\n: c\n"
+    expected = [Event("message", "x" * size, "1", "1"), Event("message", "y", None, "1")]
+    assert EventStreamParser().feed(kind(stream)) == expected
+    assert EventStreamParser().feed_items(kind(stream)) == [*expected, Comment(" c")]
+
+
+def test_any_layout_of_memory_is_read_in_its_order() -> None:
+    parser = EventStreamParser()
+    stream = b"data: a\n\n"
+    doubled = bytes(byte for byte in stream for _ in range(2))
+    assert parser.feed(memoryview(doubled)[::2]) == [Event(data="a")]
+    numbers = memoryview(stream + b"\n" * 3).cast("I")
+    assert parser.feed(numbers) == [Event(data="a")]
 
 
 def test_parsers_share_nothing() -> None:

@@ -131,12 +131,30 @@ def test_cost_is_linear_in_strict_decoding() -> None:
             lambda: cut(b"data:0123456789\n" * 250_000 + b"\n", 1460), 250_000 * 11, id="no_space"
         ),
         pytest.param(
+            lambda: cut(b"data: a\ndata: " + b"x" * (8 * MIB) + b"\n\n", 65536),
+            8 * MIB,
+            id="short_line_first",
+        ),
+        pytest.param(
+            lambda: [bytearray(b"data: " + b"x" * (8 * MIB) + b"\n\n")], 8 * MIB, id="bytearray"
+        ),
+        pytest.param(
+            lambda: cut(b"id:" + b"x: y" * (2 * MIB) + b"\ndata\n\n", 4096),
+            8 * MIB,
+            id="id_with_colons",
+        ),
+        pytest.param(
+            lambda: cut(b"event:" + b"x: y" * (2 * MIB) + b"\ndata\n\n", 4096),
+            8 * MIB,
+            id="type_with_colons",
+        ),
+        pytest.param(
             lambda: cut(b"id: " + b"x" * (8 * MIB) + b"\ndata\n\n", 4096), 8 * MIB, id="id"
         ),
     ],
 )
 def test_memory_for_a_large_event_stays_within_two_and_a_half_times_its_size(
-    chunks: Callable[[], list[bytes]], size: int
+    chunks: Callable[[], list[bytes | bytearray]], size: int
 ) -> None:
     ready = chunks()
     parser = EventStreamParser()
@@ -149,6 +167,23 @@ def test_memory_for_a_large_event_stays_within_two_and_a_half_times_its_size(
     finally:
         tracemalloc.stop()
     assert len(events) == 1
-    assert len(events[0].data or events[0].last_event_id) >= size - 1
+    assert len(events[0].data or events[0].id or events[0].type) >= size - 1
     # What a window of lines takes does not grow with the event.
+    assert peak <= 2.5 * size + 1_000_000
+
+
+@pytest.mark.parametrize("start", [b":", b": ", b"unknown:", b"unknown: "])
+def test_memory_for_a_large_ignored_line_that_is_asked_for_stays_within_the_same(
+    start: bytes,
+) -> None:
+    size = 8 * MIB
+    chunks = cut(start + b"x: y" * (size // 4) + b"\n", 65536)
+    parser = EventStreamParser()
+    tracemalloc.start()
+    try:
+        items = [item for chunk in chunks for item in parser.feed_items(chunk)]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(items) == 1
     assert peak <= 2.5 * size + 1_000_000

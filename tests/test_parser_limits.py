@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +18,7 @@ from sansio_sse import (
 from sansio_sse.testing import chunkings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 LIMIT = 100
 
@@ -209,6 +210,99 @@ def test_several_long_lines_make_one_event(start: bytes) -> None:
         parser = EventStreamParser()
         chunks = [stream[i : i + size] for i in range(0, len(stream), size)]
         assert feed_all(chunks, parser) == expected
+
+
+def test_comment_too_long_for_feed_items_is_skipped_by_feed() -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    parser.feed_items(b"\n: ping")
+    for chunk in (b"x" * 200, b"data: forged", b"y" * 50):
+        assert parser.feed(chunk) == []
+    assert parser.feed(b"\ndata: a\n\n") == [Event(data="a")]
+
+
+def test_comment_begun_in_feed_items_is_not_held_by_feed() -> None:
+    parser = EventStreamParser(max_event_bytes=None)
+    parser.feed_items(b"\n: ping")
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            parser.feed(b"x" * 10_000)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 2_000
+
+
+@pytest.mark.parametrize("limit", [100, 60_000, 131_072, 150_000, 200_000])
+@pytest.mark.parametrize("over", [0, 1])
+@pytest.mark.parametrize("head", [b"data: ", b"data:", b"event: ", b"id: "])
+def test_limit_holds_whatever_the_sizes_of_the_reads(limit: int, over: int, head: bytes) -> None:
+    line = head + b"x" * (limit + over - len(head))
+    stream = line + b"\n\n"
+    cuttings = [[stream], [line, b"\n\n"], [line[:-1], line[-1:] + b"\n\n"]]
+    cuttings += [[stream[:cut], stream[cut:]] for cut in (1, 6, 60_000, 65_536, 70_000, 131_073)]
+    for chunks in cuttings:
+        for before in (b"", b"\n", b"data: a\n\n"):
+            parser = EventStreamParser(max_event_bytes=limit)
+            parser.feed(before)
+            if over:
+                with pytest.raises(EventTooLarge):
+                    feed_all(chunks, parser)
+            else:
+                feed_all(chunks, parser)
+                assert not parser.pending
+
+
+def test_limit_counts_what_came_before_in_the_same_read() -> None:
+    parser = EventStreamParser(max_event_bytes=200_000)
+    parser.feed(b"data: " + b"x" * 150_000)
+    with pytest.raises(EventTooLarge):
+        parser.feed(b"\ndata: " + b"y" * 60_000 + b"\n\n")
+
+
+def test_blocks_read_together_are_held_to_the_limit_too() -> None:
+    block = b"data: " + b"x" * 600 + b"\n\n"
+    for first in (b"", b"\n"):
+        parser = EventStreamParser(max_event_bytes=LIMIT)
+        parser.feed(first)
+        with pytest.raises(EventTooLarge):
+            parser.feed(block)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_failed_parser_keeps_nothing_of_the_callers(kind: Callable[[bytearray], Any]) -> None:
+    for stream in (b"data: a\n\ndata: xxxxxxxx\n\n", b"data: xxxxxxxxx\n\n"):
+        buffer = bytearray(stream)
+        parser = EventStreamParser(max_event_bytes=8)
+        with suppress(EventTooLarge):
+            parser.feed(kind(buffer))
+        buffer.append(1)
+        with pytest.raises(EventTooLarge):
+            parser.feed(b"")
+
+
+def test_failed_parser_gives_back_one_long_line() -> None:
+    parser = EventStreamParser(max_event_bytes=1_000_000)
+    parser.feed(b"data: ")
+    tracemalloc.start()
+    try:
+        with suppress(EventTooLarge):
+            while True:
+                parser.feed(b"x" * 60_000)
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 10_000
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_line_that_drips_in_is_refused_at_the_byte_that_passes_the_limit(size: int) -> None:
+    parser = EventStreamParser(max_event_bytes=LIMIT)
+    parser.feed(b"data: " + b"a" * 49 + b"\ndata: ")
+    for _ in range(0, LIMIT - 50 - 6 - size + 1, size):
+        parser.feed(b"x" * size)
+    with pytest.raises(EventTooLarge):
+        parser.feed(b"x" * size)
 
 
 def test_no_limit_takes_more_than_the_default() -> None:

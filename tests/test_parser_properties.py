@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sansio_sse import (
@@ -95,6 +95,82 @@ def test_chunking_never_matters(
     whole = outcome([data], limit, utf8, tail)
     assert outcome(chunks, limit, utf8, tail) == whole
     assert outcome([data[i : i + 1] for i in range(len(data))], limit, utf8, tail) == whole
+
+
+def check_invariants(parser: EventStreamParser) -> None:
+    state = vars(parser)
+    block = state["_block"]
+    if state["_skipping"]:
+        assert state["_unfinished"]
+        assert not state["_line"]
+    if state["_in_line"]:
+        assert state["_unfinished"]
+        assert not state["_skipping"]
+        assert state["_line"].startswith((b"data:", b"event:", b"id:", b"retry:"))
+    if state["_plain"]:
+        assert not state["_unfinished"]
+        assert not block.begun
+        assert not block.tight
+    if state["_special"]:
+        assert not state["_plain"]
+        assert not state["_in_line"]
+    assert not block.values
+    assert state["_unfinished"] == bool(state["_line"] or state["_skipping"])
+    assert block.begun == bool(block.data or block.type is not None or block.id is not None)
+    held = len(block.data) + len(block.type or b"") + len(block.id or b"")
+    assert block.room == block.limit - held
+
+
+def stretched(data: bytes, factor: int) -> bytes:
+    """Make some of the lines long, and keep everything else."""
+    return data.replace(b"x", b"x" * factor).replace(b"5", b"5" * factor)
+
+
+@given(
+    STREAMS,
+    st.sampled_from([1, 300, 30_000, 70_000]),
+    st.sampled_from([1, 40, 5_000, 70_000, 131_072, 140_000, 200_000, None]),
+    st.sampled_from(["replace", "strict"]),
+    st.data(),
+)
+@settings(max_examples=300, deadline=None)
+def test_long_lines_and_any_limit_and_mixed_methods(
+    data: bytes,
+    factor: int,
+    limit: int | None,
+    utf8: Literal["replace", "strict"],
+    draw: st.DataObject,
+) -> None:
+    data = stretched(data, factor)
+    cuts = sorted(draw.draw(st.lists(st.integers(0, len(data)), max_size=8)))
+    chunks = [data[i:j] for i, j in zip([0, *cuts], [*cuts, len(data)], strict=True)]
+    results: list[tuple[list[Event], str | None, str]] = []
+    for pieces in ([data], chunks):
+        parser = EventStreamParser(max_event_bytes=limit, utf8=utf8)
+        events: list[Event] = []
+        error: str | None = None
+        try:
+            for chunk in pieces:
+                events += parser.feed(chunk)
+                check_invariants(parser)
+            events += parser.finish()
+        except EventTooLarge as caught:
+            error = f"limit {caught.limit}"
+        except RemoteProtocolError as caught:
+            error = str(caught)
+        results.append((events, error, parser.last_event_id))
+    assert results[0] == results[1]
+    if limit is None and utf8 == "replace":
+        parser = EventStreamParser(max_event_bytes=limit)
+        mixed: list[Event] = []
+        for chunk in chunks:
+            if draw.draw(st.booleans()):
+                mixed += parser.feed(chunk)
+            else:
+                mixed += [item for item in parser.feed_items(chunk) if isinstance(item, Event)]
+            check_invariants(parser)
+        assert mixed + parser.finish() == results[0][0]
+        assert results[0][0] == [Event(*event) for event in reference.parse(data).events]
 
 
 @given(STREAMS)

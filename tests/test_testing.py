@@ -34,6 +34,7 @@ def test_cuts_in_two_can_be_bounded() -> None:
     data = bytes(1000)
     assert len(list(chunkings(data, random_cuts=0))) == 3 + 999
     assert len(list(chunkings(data, random_cuts=0, max_pairs=10))) == 3 + 10
+    assert len(list(chunkings(data, random_cuts=0, max_pairs=0))) == 3
 
 
 def test_empty_stream_has_chunkings_too() -> None:
