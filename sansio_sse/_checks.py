@@ -8,17 +8,20 @@ from ._errors import LocalProtocolError
 
 __all__ = [
     "LINE_END",
+    "check_choice",
     "check_id",
     "check_int",
+    "check_limit",
     "check_one_line",
     "check_str",
     "check_view",
-    "shown",
 ]
 
 LINE_END = re.compile("\r\n|\r|\n")
 """The line ends of an event stream, and no others: U+2028 and its like are data."""
 
+
+_NO_LIMIT = 2**63
 
 _BYTES_TYPES: tuple[type, ...] = (bytes, bytearray, memoryview)
 
@@ -41,7 +44,7 @@ def check_view(data: bytes | bytearray | memoryview) -> memoryview:
 def check_str(name: str, value: object) -> str:
     """Return the value if it is text: as a plain str, for a subclass may show another text."""
     if not isinstance(value, str):
-        raise LocalProtocolError(f"{name} is {shown(value)}: pass a str")
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass a str")
     return str.__str__(value)
 
 
@@ -49,15 +52,32 @@ def check_int(name: str, value: object) -> int:
     """Return the value if it is an integer."""
     # A bool is an int to Python, and a slip to everyone else.
     if not isinstance(value, int) or isinstance(value, bool):
-        raise LocalProtocolError(f"{name} is {shown(value)}: pass an int")
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass an int")
     return value
+
+
+def check_limit(name: str, value: object) -> int:
+    """Return the value if it is a limit, and for None one that nothing reaches."""
+    if value is None:
+        return _NO_LIMIT
+    limit = check_int(name, value)
+    if limit < 1:
+        raise LocalProtocolError(f"{name} is {_shown(limit)}: pass 1 or more, or None for no limit")
+    return limit
+
+
+def check_choice(name: str, value: object, first: str, second: str) -> bool:
+    """Return whether the value is the second of two words; it must be one of them."""
+    if value not in (first, second):
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass {first!r} or {second!r}")
+    return value == second
 
 
 def check_one_line(name: str, value: object) -> str:
     """Return the value if it is text without a line end."""
     text = check_str(name, value)
     if LINE_END.search(text):
-        raise LocalProtocolError(f"{name} has a line end in it: {shown(text)}")
+        raise LocalProtocolError(f"{name} has a line end in it: {_shown(text)}")
     return text
 
 
@@ -65,11 +85,11 @@ def check_id(name: str, value: object) -> str:
     """Return the value if it is an id that a stream can set."""
     text = check_one_line(name, value)
     if "\0" in text:
-        raise LocalProtocolError(f"{name} has a NUL in it, clients ignore that: {shown(text)}")
+        raise LocalProtocolError(f"{name} has a NUL in it, clients ignore that: {_shown(text)}")
     return text
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """Return a short text for a message."""
     try:
         text = repr(value)

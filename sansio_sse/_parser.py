@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from ._block import READ_BYTES, WINDOW_BYTES, Block
-from ._checks import check_id, check_int, check_view, shown
+from ._checks import check_choice, check_id, check_limit, check_view
 from ._errors import LocalProtocolError, RemoteProtocolError
 from ._limits import DEFAULT_MAX_EVENT_BYTES
 from ._plain_blocks import PLAIN_STARTS, whole_blocks
@@ -41,8 +41,6 @@ _LONGEST_FIELD_START = max(map(len, _FIELD_STARTS))
 
 # A shorter read has too few blocks in it to look for those that can be read together.
 _MANY_BYTES = 512
-
-_NO_LIMIT = 2**63
 
 
 class EventStreamParser:
@@ -79,20 +77,10 @@ class EventStreamParser:
         utf8: Literal["replace", "strict"] = "replace",
         tail: Literal["discard", "dispatch"] = "discard",
     ) -> None:
-        limit = (
-            _NO_LIMIT if max_event_bytes is None else check_int("max_event_bytes", max_event_bytes)
-        )
-        if limit < 1:
-            raise LocalProtocolError(
-                f"max_event_bytes is {shown(limit)}: pass 1 or more, or None for no limit"
-            )
-        if utf8 not in ("replace", "strict"):
-            raise LocalProtocolError(f"utf8 is {utf8!r}: pass 'replace' or 'strict'")
-        if tail not in ("discard", "dispatch"):
-            raise LocalProtocolError(f"tail is {tail!r}: pass 'discard' or 'dispatch'")
-        self._strict = utf8 == "strict"
-        self._dispatch_tail = tail == "dispatch"
+        limit = check_limit("max_event_bytes", max_event_bytes)
         self._block = Block(limit, check_id("last_event_id", last_event_id))
+        self._strict = check_choice("utf8", utf8, "replace", "strict")
+        self._dispatch_tail = check_choice("tail", tail, "discard", "dispatch")
         self._start_stream()
 
     def _start_stream(self) -> None:
