@@ -22,7 +22,7 @@ from ._block import READ_BYTES, WINDOW_BYTES, Block
 from ._checks import check_choice, check_id, check_limit, check_view
 from ._errors import LocalProtocolError, RemoteProtocolError
 from ._limits import DEFAULT_MAX_EVENT_BYTES
-from ._plain_blocks import PLAIN_STARTS, whole_blocks
+from ._plain_blocks import PLAIN_ENDS, PLAIN_STARTS, whole_blocks
 from ._utf8 import decodable
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ class EventStreamParser:
         # unfinished, and there is room for as much as is read at once.
         self._in_line = False
         self._plain = False
+        # How long the unfinished line may become, in line.
+        self._room = 0
 
     @property
     def last_event_id(self) -> str:
@@ -177,15 +179,20 @@ class EventStreamParser:
             data = bytes(view)
         chunk = data
         if self._in_line:
-            line = self._line
             if _LF not in chunk and _CR not in chunk:
+                line = self._line
                 line += chunk
-                if len(line) <= self._block.room:
+                if len(line) <= self._room:
                     return []
                 chunk = b""
-            elif len(line) <= WINDOW_BYTES and len(chunk) <= WINDOW_BYTES:
+            elif len(self._line) <= WINDOW_BYTES and len(chunk) <= WINDOW_BYTES:
                 chunk = self._end_line(chunk, None)
-        if self._plain and chunk.startswith(PLAIN_STARTS) and len(chunk) <= READ_BYTES:
+        if (
+            self._plain
+            and chunk.startswith(PLAIN_STARTS)
+            and chunk.endswith(PLAIN_ENDS)
+            and len(chunk) <= READ_BYTES
+        ):
             whole = whole_blocks(chunk, self._block)
             if whole is not None:
                 return whole
@@ -342,6 +349,10 @@ class EventStreamParser:
             if self._unfinished:
                 chunk = self._end_line(chunk, items)
             chunk = self._read_many(chunk, events, items)
+            if _LF not in chunk and _CR not in chunk:
+                self._plain = not (self._special or self._block.begun or self._block.tight)
+                self._hold(chunk, items)
+                return
         elif self._unfinished:
             chunk = self._end_line(chunk, items)
         # `bytes.splitlines` knows the three line ends of an event stream, and no others.
@@ -415,6 +426,7 @@ class EventStreamParser:
             if len(line) > self._block.room:
                 raise self._block.too_large(len(line))
             self._in_line = is_field and not self._special
+            self._room = self._block.room
         # A shorter line may be the start of the name of a field, and is too short to matter.
         elif line.startswith(b":") or len(line) >= _LONGEST_FIELD_START:
             self._skipping = True

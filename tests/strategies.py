@@ -28,7 +28,9 @@ LINES = st.one_of(
 )
 PLAIN_BLOCKS = st.builds(
     lambda start, value, end: start + b"data: " + value + end + end,
-    st.sampled_from([b"", b"event: e\n", b"event: e\r\n", b": c\n", b"id: 1\n"]),
+    st.sampled_from(
+        [b"", b"event: e\n", b"event: e\r\n", b": c\n", b"id: 1\n", b"id: 2\nevent: f\n"]
+    ),
     VALUES,
     LINE_ENDS,
 )

@@ -57,6 +57,9 @@ def test_shortcut_is_invisible_in_long_streams() -> None:
         b"event: e\ndata: x\nid: 9\n\n",
         b"id: 1\0\ndata: x\n\n",
         b"id: \ndata: x\n\n",
+        b"id: 8\nevent: z\ndata: x\n\n",
+        b"id: 8\nevent: \ndata: x\n\n",
+        b"event: z\nid: 8\ndata: x\n\n",
         b"id\ndata: x\n\n",
         b"data: x\nevent: z\n\n",
     ]
@@ -106,6 +109,8 @@ def test_what_the_shortcut_takes_it_takes_right(data: bytes) -> None:
         b"id: 1\ndata: x\n\n",
         b"id: 1\ndata: x\n\nid: \ndata: y\n\nid: 2\ndata: z\n\n",
         b"id: 1\r\ndata: x\r\n\r\nid: 2\r\ndata: y\r\n\r\n",
+        b"id: 1\nevent: e\ndata: x\n\nid: 2\ndata: y\n\nid: \nevent: f\ndata: z\n\n",
+        b"id: 1\r\nevent: e\r\ndata: x\r\n\r\nid: 2\r\ndata: y\r\n\r\n",
     ],
 )
 def test_shortcut_takes_the_plain_shapes(chunk: bytes) -> None:
@@ -139,7 +144,11 @@ def test_shortcut_takes_the_plain_shapes(chunk: bytes) -> None:
         b": c\n\n",
         b"id: 1\0\ndata: x\n\n",
         b"id: 1\n\n",
-        b"id: 1\nevent: e\ndata: x\n\n",
+        b"id: 1\nevent: \ndata: x\n\n",
+        b"id: 1\nevent: e\nretry: 1\ndata: x\n\n",
+        b"id: 1\nevent: e\ndata: x\ry\n\n",
+        b"id: 1\nevent: e\rf\ndata: x\n\n",
+        b"id: 1\nevent: e\n\n",
         b"id: 1\rdata: x\n\n",
         b"id: 1\ndata: x\n\nid: 2\0\ndata: y\n\n",
         b"id: 1\ndata: x\n",
