@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
     from ._block import Block
 
-__all__ = ["PLAIN_ENDS", "PLAIN_STARTS", "new_event", "whole_blocks"]
+__all__ = ["PLAIN_ENDS", "PLAIN_START", "PLAIN_STARTS", "new_event", "whole_blocks"]
+
+PLAIN_START = b"data: "
+"""How the plainest block begins."""
 
 PLAIN_STARTS = (b"data: ", b"event: ", b"id: ")
 """How a block begins that `whole_blocks` may take."""
@@ -38,9 +41,8 @@ def whole_blocks(chunk: bytes, block: Block) -> list[Event] | None:
 
     The shapes are what servers send most: `data: …` alone, or behind `event: …`, or behind `id: …`
     with or without `event: …`; each line once, in this order, with the space, and all of them
-    ended by LF or all by CRLF. Splitting at
-    everything that stands between the values of two neighbours leaves just the values, if and only
-    if no line end is left in any of them.
+    ended by LF or all by CRLF. Splitting at everything that stands between the values of two
+    neighbours leaves just the values, if and only if no line end is left in any of them.
 
     Args:
         chunk: Bytes that begin where a block does.

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from codecs import utf_8_decode
 
-__all__ = ["decodable"]
+from ._errors import RemoteProtocolError
+
+__all__ = ["split_decodable"]
 
 
-def decodable(data: bytes) -> tuple[int, bool]:
-    """Return how many bytes are whole characters, and whether those behind them are invalid.
+def split_decodable(data: bytes, offset: int) -> tuple[bytes, bytes, RemoteProtocolError | None]:
+    """Split off the start of a character whose other bytes are still to come.
 
-    If they are not, they are the start of a character, or none.
+    Args:
+        data: Bytes that begin where a character does.
+        offset: Where they stand in the stream.
+
+    Returns:
+        The whole characters; what is behind them; and the error, if that is no such start.
     """
     try:
-        return utf_8_decode(data)[1], False
+        _, end = utf_8_decode(data)
     except UnicodeDecodeError as wrong:
-        return wrong.start, True
+        offset += wrong.start
+        error = RemoteProtocolError(f"invalid UTF-8 at byte {offset}", offset)
+        return data[: wrong.start], b"", error
+    return data[:end], data[end:], None
