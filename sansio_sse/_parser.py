@@ -21,16 +21,15 @@ from typing import TYPE_CHECKING, Literal
 from ._block import READ_BYTES, WINDOW_BYTES, Block
 from ._checks import check_choice, check_id, check_limit, check_view
 from ._errors import LocalProtocolError, RemoteProtocolError
-from ._events import Event
 from ._limits import DEFAULT_MAX_EVENT_BYTES
-from ._plain_blocks import PLAIN_ENDS, PLAIN_START, PLAIN_STARTS, new_event, whole_blocks
+from ._plain_blocks import PLAIN_ENDS, PLAIN_STARTS, whole_blocks
 from ._utf8 import split_decodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ._block import Sink
-    from ._events import Item
+    from ._events import Event, Item
 
 __all__ = ["EventStreamParser"]
 
@@ -188,17 +187,15 @@ class EventStreamParser:
                 chunk = b""
             elif len(self._line) <= WINDOW_BYTES and len(chunk) <= WINDOW_BYTES:
                 chunk = self._end_line(chunk, None)
-        if self._plain and len(chunk) <= READ_BYTES:
-            # One data line is what most reads bring. Calling `whole_blocks` for it, which does the
-            # same, takes a fifth longer.
-            if chunk.startswith(PLAIN_START) and chunk.endswith(b"\n\n"):
-                text = chunk[6:-2].decode("utf-8", "replace")
-                if "\n" not in text and "\r" not in text:
-                    return [new_event(Event, ("message", text, None, self._block.last_event_id))]
-            if chunk.startswith(PLAIN_STARTS) and chunk.endswith(PLAIN_ENDS):
-                whole = whole_blocks(chunk, self._block)
-                if whole is not None:
-                    return whole
+        if (
+            self._plain
+            and chunk.startswith(PLAIN_STARTS)
+            and chunk.endswith(PLAIN_ENDS)
+            and len(chunk) <= READ_BYTES
+        ):
+            whole = whole_blocks(chunk, self._block)
+            if whole is not None:
+                return whole
         events: list[Event] = []
         try:
             if self._special:

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
 
     from ._block import Block
 
-__all__ = ["PLAIN_ENDS", "PLAIN_START", "PLAIN_STARTS", "new_event", "whole_blocks"]
-
-PLAIN_START = b"data: "
-"""How the plainest block begins."""
+__all__ = ["PLAIN_ENDS", "PLAIN_STARTS", "new_event", "whole_blocks"]
 
 PLAIN_STARTS = (b"data: ", b"event: ", b"id: ")
 """How a block begins that `whole_blocks` may take."""

@@ -24,7 +24,6 @@ def events_without_shortcut(chunks: list[bytes]) -> list[Event]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_parser, "whole_blocks", refuse)
         # No read begins with that where a block does: a blank line would end it.
-        patch.setattr(_parser, "PLAIN_START", b"data: \n")
         return events_of(chunks)
 
 
