@@ -173,9 +173,8 @@ class Block:
         """
         colon = line.find(b":")
         name = bytes(line if colon < 0 else line[:colon])
-        if name not in _FIELD_NAMES and items is None:
-            return
-        if len(line) > self.room:
+        is_known = name in _FIELD_NAMES
+        if len(line) > self.room and (is_known or items is not None):
             raise self.too_large(len(line))
         if name == b"data":
             del line[: colon + 1]
@@ -188,7 +187,7 @@ class Block:
                 line.clear()
             else:
                 self.data = line
-        elif name in _FIELD_NAMES:
+        elif is_known:
             if not line.startswith(b" ", colon + 1):
                 line[colon + 1 : colon + 1] = b" "
             whole = bytes(line)

@@ -138,6 +138,13 @@ def test_line_begun_in_feed_items_and_ended_in_feed_is_dropped() -> None:
     assert parser.feed(b"-alive\n\n") == [Event(data="a")]
 
 
+@pytest.mark.parametrize("line", [b":" + b"c" * 100_000, b"name: " + b"v" * 100_000])
+def test_long_line_begun_in_feed_items_and_ended_in_feed_is_dropped(line: bytes) -> None:
+    parser = EventStreamParser()
+    assert parser.feed_items(b"data: a\n" + line) == []
+    assert parser.feed(b"\n\n") == [Event(data="a")]
+
+
 def test_ids_and_times_of_a_block_without_data_count() -> None:
     parser = EventStreamParser()
     assert parser.feed(b"id: 5\nretry: 20\nevent: e\n") == []
