@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 from ._errors import LocalProtocolError
 
 __all__ = [
     "LINE_END",
+    "check_bool",
+    "check_bytes",
+    "check_callable",
     "check_choice",
     "check_id",
     "check_int",
+    "check_ints",
     "check_limit",
+    "check_number",
     "check_one_line",
     "check_str",
     "check_view",
 ]
+
+_C = TypeVar("_C", bound=Callable[..., Any])
 
 LINE_END = re.compile("\r\n|\r|\n")
 """The line ends of an event stream, and no others: U+2028 and its like are data."""
@@ -48,12 +58,41 @@ def check_str(name: str, value: object) -> str:
     return str.__str__(value)
 
 
+def check_bool(name: str, value: object) -> bool:
+    """Return the value if it is True or False."""
+    if not isinstance(value, bool):
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass True or False")
+    return value
+
+
+def check_callable(name: str, value: _C) -> _C:
+    """Return the value if it can be called."""
+    if not callable(value):
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass something that can be called")
+    return value
+
+
+def check_bytes(name: str, value: object) -> bytes:
+    """Return the value if it is bytes."""
+    if not isinstance(value, bytes):
+        # Not shown: it may be long, or a secret.
+        raise LocalProtocolError(f"{name} is of type {type(value).__name__}: pass bytes")
+    return value
+
+
 def check_int(name: str, value: object) -> int:
     """Return the value if it is an integer."""
     # A bool is an int to Python, and a slip to everyone else.
     if not isinstance(value, int) or isinstance(value, bool):
         raise LocalProtocolError(f"{name} is {_shown(value)}: pass an int")
     return value
+
+
+def check_ints(name: str, value: object) -> frozenset[int]:
+    """Return the values if they are integers."""
+    if not isinstance(value, Iterable):
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass a collection of ints")
+    return frozenset(check_int(f"one of {name}", item) for item in cast("Iterable[object]", value))
 
 
 def check_limit(name: str, value: object) -> int:
@@ -64,6 +103,22 @@ def check_limit(name: str, value: object) -> int:
     if limit < 1:
         raise LocalProtocolError(f"{name} is {_shown(limit)}: pass 1 or more, or None for no limit")
     return limit
+
+
+def check_number(name: str, value: object, least: float = 0) -> float:
+    """Return the value if it is a finite number that is large enough."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise LocalProtocolError(f"{name} is {_shown(value)}: pass a number")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    # Written so that NaN does not pass.
+    if not least <= number < math.inf:
+        raise LocalProtocolError(
+            f"{name} is {_shown(value)}: pass {least} or more, and less than inf"
+        )
+    return number
 
 
 def check_choice(name: str, value: object, first: str, second: str) -> bool:

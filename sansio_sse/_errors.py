@@ -4,6 +4,7 @@
     - `LocalProtocolError`: the caller broke a rule of this library or of the format.
     - `RemoteProtocolError`: the peer did.
         - `EventTooLarge`: a block of the stream passed the parser's limit.
+        - `UnexpectedStatus`, `UnexpectedContentType`: the response is no event stream.
 
 A malformed event stream is not an error: the specification defines what every sequence of bytes
 means. An exception that is neither documented nor in this tree is a bug in this library.
@@ -11,7 +12,16 @@ means. An exception that is neither documented nor in this tree is a bug in this
 
 from __future__ import annotations
 
-__all__ = ["EventTooLarge", "LocalProtocolError", "RemoteProtocolError", "SSEError"]
+__all__ = [
+    "EventTooLarge",
+    "LocalProtocolError",
+    "RemoteProtocolError",
+    "SSEError",
+    "UnexpectedContentType",
+    "UnexpectedStatus",
+]
+
+_SHOWN_BODY_BYTES = 200
 
 
 class SSEError(Exception):
@@ -55,3 +65,45 @@ class EventTooLarge(RemoteProtocolError):
         self.args = (size, limit)
         self.size = size
         self.limit = limit
+
+
+class _UnexpectedResponse(RemoteProtocolError):
+    def __init__(self, what: str, status: int, headers: tuple[tuple[str, str], ...], body: bytes):
+        shown = body[:_SHOWN_BODY_BYTES].decode("utf-8", "replace")
+        super().__init__(f"the server answered {what}" + (f": {shown!r}" if shown else ""))
+        self.args = (status, headers, body)
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+class UnexpectedStatus(_UnexpectedResponse):
+    """The response has another status than 200, or 204.
+
+    Attributes:
+        status: The status code.
+        headers: The header fields as pairs of name and value, in order.
+        body: The first bytes of the body, as far as they came: 64 KiB at most.
+    """
+
+    def __init__(
+        self, status: int, headers: tuple[tuple[str, str], ...] = (), body: bytes = b""
+    ) -> None:
+        super().__init__(f"with status {status}, not 200", status, headers, body)
+
+
+class UnexpectedContentType(_UnexpectedResponse):
+    """The response has another content type than `text/event-stream`: a login page, JSON, none.
+
+    Attributes:
+        status: The status code: 200.
+        headers: The header fields as pairs of name and value, in order.
+        body: The first bytes of the body, as far as they came: 64 KiB at most.
+    """
+
+    def __init__(
+        self, status: int, headers: tuple[tuple[str, str], ...] = (), body: bytes = b""
+    ) -> None:
+        types = [value for name, value in headers if name.lower() == "content-type"]
+        what = f"with content type {', '.join(types)!r}" if types else "without a content type"
+        super().__init__(f"{what}, not 'text/event-stream'", status, headers, body)

@@ -35,7 +35,13 @@ ALLOWED = {
     "codecs",
     "collections",
     "collections.abc",
+    # For the dates of `Retry-After`. That it could tell the time is what CLOCK is for.
+    "datetime",
+    # The states of a source, and what can come to it.
+    "enum",
     "json",
+    # What is finite.
+    "math",
     "re",
     "types",
     "typing",
@@ -45,6 +51,9 @@ COMMAND_LINE = {"_cli", "__main__.py"}
 
 # What would do I/O without an import.
 FORBIDDEN_CALLS = {"open", "print", "input", "exec", "eval", "compile", "__import__", "breakpoint"}
+
+# Time is an argument, and so is the time zone, which is UTC.
+CLOCK = {"now", "utcnow", "today", "fromtimestamp", "localtime", "astimezone", "time", "monotonic"}
 
 
 def core_files() -> list[Path]:
@@ -68,7 +77,8 @@ def public_names() -> list[tuple[str, object]]:
 
 
 def test_there_is_a_core_to_look_at() -> None:
-    assert {"_parser.py", "_encoder.py"} < {path.name for path in core_files()}
+    names = {path.name for path in core_files()}
+    assert {"_parser.py", "_encoder.py", "_event_source.py", "_backoff.py"} < names
 
 
 @pytest.mark.parametrize("path", core_files(), ids=lambda path: path.name)
@@ -106,6 +116,13 @@ def test_core_does_no_io_and_keeps_no_state(path: Path) -> None:
             target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
             mutable = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
             assert target == "__all__" or not isinstance(node.value, mutable)
+
+
+@pytest.mark.parametrize("path", core_files(), ids=lambda path: path.name)
+def test_core_looks_at_no_clock(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Attribute):
+            assert node.attr not in CLOCK
 
 
 def test_importing_the_core_pulls_in_nothing_heavy() -> None:
@@ -198,23 +215,39 @@ def test_adapters_are_typed_and_installed_beside_the_core() -> None:
 def test_public_names_are_these() -> None:
     assert sansio_sse.__all__ == [
         "DEFAULT_MAX_EVENT_BYTES",
+        "MAX_ERROR_BODY_BYTES",
         "RESPONSE_HEADERS",
+        "RETRYABLE_STATUSES",
+        "Action",
+        "Backoff",
         "Comment",
+        "Connect",
         "Event",
+        "EventSourceProtocol",
         "EventStreamParser",
         "EventTooLarge",
         "Item",
         "LocalProtocolError",
+        "Progress",
+        "ReadyState",
+        "Receive",
         "RemoteProtocolError",
+        "Request",
         "Retry",
         "SSEError",
+        "Stop",
+        "UnexpectedContentType",
+        "UnexpectedStatus",
         "UnknownField",
+        "Wait",
         "aiter_events",
+        "check_response",
         "encode",
         "encode_comment",
         "encode_retry",
         "iter_events",
         "parse",
+        "retry_after",
     ]
     assert sansio_sse.testing.__all__ == ["chunkings", "replay"]
     for module in public_modules():
