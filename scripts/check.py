@@ -48,7 +48,7 @@ def check_mypy() -> None:
 
 def check_pyright() -> None:
     """Run pyright, strict."""
-    run(python(), "-m", "pyright")
+    run(python(), "-m", "pyright", "--pythonpath", python())
 
 
 def check_coverage() -> None:

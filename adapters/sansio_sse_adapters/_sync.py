@@ -1,0 +1,282 @@
+"""What the adapters of libraries that block have in common: the loop around the state machine."""
+
+from __future__ import annotations
+
+import contextvars
+import random
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+from sansio_sse import (
+    MAX_ERROR_BODY_BYTES,
+    Connect,
+    EventSourceProtocol,
+    Receive,
+    Stop,
+    UnexpectedContentType,
+    UnexpectedStatus,
+    Wait,
+    check_response,
+)
+from sansio_sse import iter_events as iter_chunks
+
+from ._options import Watchable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from typing_extensions import Self
+
+    from sansio_sse import Event, EventStreamParser, Request
+
+    from ._options import Options
+
+__all__ = ["BlockingEventSource", "Connection", "Library", "iter_response"]
+
+
+class Connection(Protocol):
+    """A response whose body has not been read."""
+
+    @property
+    def status(self) -> int:
+        """The status code."""
+        ...
+
+    @property
+    def headers(self) -> Mapping[str, str] | Iterable[tuple[str, str]]:
+        """The header fields."""
+        ...
+
+    def read(self, timeout: float | None) -> bytes:
+        """Return the next bytes of the body as soon as there are any; no bytes at its end."""
+        ...
+
+    def abort(self) -> None:
+        """Make a `read` that another thread is in come back at once."""
+        ...
+
+    def close(self) -> None:
+        """Give the connection back, or up."""
+        ...
+
+
+class Library(Protocol):
+    """What does the I/O."""
+
+    def open(self, request: Request, timeout: float | None) -> Connection:
+        """Send a request and return the response, behind all redirects."""
+        ...
+
+    def is_fault(self, error: Exception) -> bool:
+        """Return whether an error is one of the transport: another attempt may do better."""
+        ...
+
+    def abort(self) -> None:
+        """Make an `open` that another thread is in come back soon, as far as that can be done."""
+        ...
+
+    def close(self) -> None:
+        """Close what the source has made for itself."""
+        ...
+
+
+def iter_response(
+    connection: Connection, parser: EventStreamParser | None, *, check: bool
+) -> Iterator[Event]:
+    """Iterate over the events of a response; its status and type are checked at once."""
+    chunks = iter(lambda: connection.read(None), b"")
+    if check:
+        try:
+            check_response(connection.status, connection.headers)
+        except (UnexpectedStatus, UnexpectedContentType) as error:
+            refusal = error
+        else:
+            return iter_chunks(chunks, parser)
+        body = bytearray()
+        for chunk in chunks:
+            body += chunk
+            if len(body) >= MAX_ERROR_BODY_BYTES:
+                break
+        raise type(refusal)(refusal.status, refusal.headers, bytes(body[:MAX_ERROR_BODY_BYTES]))
+    return iter_chunks(chunks, parser)
+
+
+class _Opening:
+    """An attempt to open a connection, which goes on in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.connection: Connection | None = None
+        self.error: BaseException | None = None
+        self.done = False
+        self.abandoned = False
+
+
+class BlockingEventSource(Watchable):
+    """An iterator of events that reconnects; `close` may be called from any thread."""
+
+    def __init__(self, library: Library, url: str, options: Options) -> None:
+        super().__init__(EventSourceProtocol(url, random=random.random, **options))
+        self._library = library
+        self._connection: Connection | None = None
+        self._events: deque[Event] = deque()
+        # One thread at a time iterates, and has the machine and the connection to itself.
+        self._turn = threading.Lock()
+        # What `close` says to that thread, which may be waiting for it. Guards the two below.
+        self._changed = threading.Condition()
+        self._closed = False
+        self._reading: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Event:
+        """Return the next event, as soon as there is one.
+
+        Raises:
+            StopIteration: The source was closed, or came to its end: the server answered 204, or
+                the stream ended and is none to be requested again.
+            UnexpectedStatus, UnexpectedContentType: The response is no event stream.
+            RemoteProtocolError: The peer passed a limit that was set, or what is said in there.
+            Exception: Of the library that does the I/O: the connection was lost and is not to be
+                reestablished, or the request could not be made.
+        """
+        try:
+            with self._turn:
+                return self._next()
+        finally:
+            if self._closed:
+                self._release()
+
+    def close(self) -> None:
+        """Close the source and its connection, from any thread; a thread that iterates stops."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            if self._reading is not None:
+                self._reading.abort()
+        self._release()
+
+    def _release(self) -> None:
+        # Where another thread has the turn, it will come here when it gives it back.
+        if self._turn.acquire(blocking=False):
+            try:
+                self._end()
+            finally:
+                self._turn.release()
+
+    def _end(self) -> None:
+        self._protocol.close()
+        self._events.clear()
+        self._disconnect()
+        self._library.close()
+
+    def _next(self) -> Event:
+        while not self._events:
+            if self._closed:
+                self._protocol.close()
+            match self._protocol.next_action(time.monotonic()):
+                case Wait(seconds):
+                    self._disconnect()
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._closed, seconds)
+                case Stop(error):
+                    self._end()
+                    if error is not None:
+                        raise error
+                    raise StopIteration
+                case Connect() | Receive() as action:
+                    self._transfer(action)
+        return self._events.popleft()
+
+    def _transfer(self, action: Connect | Receive) -> None:
+        try:
+            if isinstance(action, Connect):
+                self._connect(action)
+            else:
+                self._read(action)
+        except Exception as error:
+            if self._closed:
+                # Part of the closing.
+                return
+            if not self._library.is_fault(error):
+                self._protocol.fail(error)
+                self._disconnect()
+                raise
+            self._protocol.connection_lost(time.monotonic(), error)
+        except BaseException:
+            # The thread was interrupted, somewhere: what is left of the connection is not known.
+            self._protocol.connection_lost(time.monotonic())
+            self._disconnect()
+            raise
+
+    def _connect(self, action: Connect) -> None:
+        self._disconnect()
+        connection = self._connection = self._open(action)
+        if connection is not None:
+            self._protocol.receive_response(
+                connection.status, connection.headers, time.monotonic(), utc=time.time()
+            )
+
+    def _open(self, action: Connect) -> Connection | None:
+        # In a thread, because neither the resolution of a name nor a TLS handshake nor the wait
+        # for the head of a response can be interrupted in all libraries, and `close` must not wait.
+        opening = _Opening()
+        run = contextvars.copy_context().run
+        threading.Thread(target=run, args=(self._work, opening, action), daemon=True).start()
+        try:
+            with self._changed:
+                self._changed.wait_for(lambda: opening.done or self._closed)
+        finally:
+            with self._changed:
+                opening.abandoned = not opening.done
+            if opening.abandoned:
+                self._library.abort()
+        if opening.error is not None:
+            raise opening.error
+        return opening.connection
+
+    def _work(self, opening: _Opening, action: Connect) -> None:
+        connection = error = None
+        try:
+            connection = self._library.open(action.request, action.timeout)
+        except BaseException as failure:
+            error = failure
+        with self._changed:
+            if not opening.abandoned:
+                opening.connection, opening.error, opening.done = connection, error, True
+                self._changed.notify_all()
+                return
+        if connection is not None:
+            connection.close()
+
+    def _read(self, action: Receive) -> None:
+        connection = self._connection
+        if connection is None:
+            return
+        with self._changed:
+            if self._closed:
+                return
+            self._reading = connection
+        try:
+            chunk = connection.read(action.timeout)
+        finally:
+            with self._changed:
+                self._reading = None
+        now = time.monotonic()
+        if chunk:
+            self._events.extend(self._protocol.feed(chunk, now))
+        elif not self._closed:
+            self._events.extend(self._protocol.end_of_body(now))
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()

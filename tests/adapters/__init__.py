@@ -1,0 +1,1 @@
+"""Adapters against real and hostile servers on loopback."""
