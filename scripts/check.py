@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VERSIONS = ["3.10", "3.11", "3.12", "3.13"]
+# In two processes: those of the adapters wait for a server most of their time.
+TESTS = ["pytest", "-q", "-n", "2"]
 
 
 def python() -> Path:
@@ -52,8 +54,9 @@ def check_pyright() -> None:
 
 
 def check_coverage() -> None:
-    """Run the tests and require every branch of the core to be covered."""
-    run(python(), "-m", "coverage", "run", "-m", "pytest", "-q")
+    """Run the tests of the core and require every branch of it to be covered."""
+    pytest = ["pytest", "-q", "--ignore", "tests/adapters"]
+    run(python(), "-m", "coverage", "run", "-m", *pytest)
     run(python(), "-m", "coverage", "report", "--skip-covered")
 
 
@@ -66,7 +69,7 @@ def check_tests() -> None:
             continue
         environment = ensure(ROOT / f".venv-{version}", "test", python=interpreters[version])
         print(f"Python {version}: {interpreters[version]}", flush=True)
-        run(environment, "-m", "pytest", "-q")
+        run(environment, "-m", *TESTS)
 
 
 def check_wheel() -> None:
@@ -77,10 +80,11 @@ def check_wheel() -> None:
         (wheel,) = (folder / "dist").glob("*.whl")
         environment = ensure(folder / "venv", "test", project=False)
         run(environment, "-m", "pip", "install", "--quiet", "--no-index", wheel)
-        shutil.copytree(ROOT / "tests", folder / "tests")
+        for name in ("docs", "tests"):
+            shutil.copytree(ROOT / name, folder / name)
         for name in ("pyproject.toml", "README.md"):
             shutil.copy(ROOT / name, folder)
-        run(environment, "-m", "pytest", "-q", "-o", "pythonpath=", cwd=folder)
+        run(environment, "-m", *TESTS, "-o", "pythonpath=", cwd=folder)
 
 
 STEPS: dict[str, Callable[[], None]] = {

@@ -281,7 +281,9 @@ def documented_constants() -> set[str]:
     return names
 
 
-@pytest.mark.parametrize(("name", "thing"), public_names(), ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("name", "thing"), public_names(), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_every_public_name_is_documented_and_typed(name: str, thing: object) -> None:
     if not (inspect.isclass(thing) or inspect.isfunction(thing)):
         assert name.rpartition(".")[2] in documented_constants()

@@ -62,8 +62,9 @@ def test_vectors_in_one_chunk(adapter: Adapter) -> None:
 
 @over(ADAPTERS)
 def test_vectors_byte_by_byte(adapter: Adapter) -> None:
-    # Some of each kind: those of a kind stand together.
-    check(adapter, lambda body: stream(body, size=1), VECTORS[::10])
+    # Not those that are long: a chunk a byte takes its time, and says the same after the first.
+    short = [vector for vector in VECTORS if len(body_of(vector)) < 300]
+    check(adapter, lambda body: stream(body, size=1), short[::3])
 
 
 @over(ADAPTERS)
