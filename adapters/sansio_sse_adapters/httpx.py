@@ -11,15 +11,12 @@ async with AsyncEventSource("https://example.com/events") as source:
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import socket
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
 from ._async import AwaitingEventSource, ResponseEvents
+from ._httpx import AsyncConnection, AsyncLibrary, Connection, Library
 from ._scopes import ScopeRuntime
 from ._sync import BlockingEventSource, iter_response
 
@@ -30,28 +27,13 @@ if TYPE_CHECKING:
     import httpx2
     from typing_extensions import Unpack
 
-    from sansio_sse import Event, EventStreamParser, Request
+    from sansio_sse import Event, EventStreamParser
 
     from ._options import Options
 
     Response = httpx.Response | httpx2.Response
 
 __all__ = ["AsyncEventSource", "EventSource", "aiter_events", "iter_events"]
-
-_LIBRARIES: tuple[Any, ...] = tuple(
-    importlib.import_module(name)
-    for name in ("httpx", "httpx2")
-    if importlib.util.find_spec(name) is not None
-)
-_FAULTS = tuple(
-    fault for library in _LIBRARIES for fault in (library.TransportError, library.DecodingError)
-)
-# Transport errors by class, and mistakes of the caller.
-_MISTAKES = tuple(
-    mistake
-    for library in _LIBRARIES
-    for mistake in (library.UnsupportedProtocol, library.LocalProtocolError)
-)
 
 
 def iter_events(
@@ -71,7 +53,7 @@ def iter_events(
         RemoteProtocolError: Of the parser.
         httpx.TransportError, httpx.StreamError: Of the library, while iterating.
     """
-    return iter_response(_Connection(response), parser, check=check)
+    return iter_response(Connection(response), parser, check=check)
 
 
 def aiter_events(
@@ -84,7 +66,7 @@ def aiter_events(
     can be used in an `async with` block, which closes the response: do so on trio if you leave the
     iteration early, for it warns of generators that are not run to their end.
     """
-    return ResponseEvents(_AsyncConnection(response), parser, check=check)
+    return ResponseEvents(AsyncConnection(response), parser, check=check)
 
 
 class EventSource(BlockingEventSource):
@@ -110,7 +92,7 @@ class EventSource(BlockingEventSource):
         client: httpx.Client | httpx2.Client | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(_Library(client), url, options)
+        super().__init__(Library(client), url, options)
 
 
 class AsyncEventSource(AwaitingEventSource):
@@ -136,106 +118,4 @@ class AsyncEventSource(AwaitingEventSource):
         **options: Unpack[Options],
     ) -> None:
         runtime = ScopeRuntime(anyio.CancelScope, anyio.current_time, anyio.sleep)
-        super().__init__(_AsyncLibrary(client), runtime, url, options)
-
-
-def _shut_down(stream: Any) -> None:
-    # From another thread: closing would wait for the reader, or not wake it.
-    found = None if stream is None else stream.get_extra_info("socket")
-    if found is not None:
-        with suppress(OSError):
-            found.shutdown(socket.SHUT_RDWR)
-
-
-class _Connection:
-    def __init__(self, response: Response) -> None:
-        self._response = response
-        self._chunks = response.iter_bytes()
-        self.status = response.status_code
-        self.headers = response.headers.multi_items()
-
-    def read(self, timeout: float | None) -> bytes:
-        return next(self._chunks, b"")
-
-    def abort(self) -> None:
-        _shut_down(self._response.extensions.get("network_stream"))
-
-    def close(self) -> None:
-        self._response.close()
-
-
-class _AsyncConnection:
-    resumable = False
-
-    def __init__(self, response: Response) -> None:
-        self._response = response
-        self._chunks = response.aiter_bytes()
-        self.status = response.status_code
-        self.headers = response.headers.multi_items()
-
-    async def read(self) -> bytes:
-        return await anext(self._chunks, b"")
-
-    async def close(self) -> None:
-        with anyio.CancelScope(shield=True):
-            await self._response.aclose()
-            # The generators that are nested in httpx end where they read on, and not when they are
-            # collected, which trio warns of.
-            with suppress(Exception):
-                await anext(self._chunks, b"")
-
-
-def _build(client: Any, request: Request, timeout: float | None) -> Any:
-    own = client.timeout
-    return client.build_request(
-        request.method,
-        request.url,
-        headers=[(name.encode(), value) for name, value in request.headers],
-        content=request.body,
-        timeout=type(own)(connect=own.connect, read=timeout, write=own.write, pool=own.pool),
-    )
-
-
-class _Library:
-    def __init__(self, client: Any) -> None:
-        self._client = _LIBRARIES[0].Client(follow_redirects=True) if client is None else client
-        self._owned = client is None
-        self._stream: Any = None
-
-    def open(self, request: Request, timeout: float | None) -> _Connection:
-        built = _build(self._client, request, timeout)
-        built.extensions["trace"] = self._trace
-        return _Connection(self._client.send(built, stream=True))
-
-    def _trace(self, event: str, info: dict[str, Any]) -> None:
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-            self._stream = info["return_value"]
-
-    def is_fault(self, error: Exception) -> bool:
-        return isinstance(error, _FAULTS) and not isinstance(error, _MISTAKES)
-
-    def abort(self) -> None:
-        _shut_down(self._stream)
-
-    def close(self) -> None:
-        if self._owned:
-            self._client.close()
-
-
-class _AsyncLibrary:
-    def __init__(self, client: Any) -> None:
-        self._client: Any = client
-        self._owned = client is None
-
-    async def open(self, request: Request) -> _AsyncConnection:
-        if self._client is None:
-            self._client = _LIBRARIES[0].AsyncClient(follow_redirects=True)
-        built = _build(self._client, request, None)
-        return _AsyncConnection(await self._client.send(built, stream=True))
-
-    def is_fault(self, error: Exception) -> bool:
-        return isinstance(error, _FAULTS) and not isinstance(error, _MISTAKES)
-
-    async def close(self) -> None:
-        if self._owned and self._client is not None:
-            await self._client.aclose()
+        super().__init__(AsyncLibrary(client), runtime, url, options)

@@ -1,0 +1,147 @@
+"""How responses of http.client are opened, read and closed, over sockets of our own."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import socket
+import ssl
+import zlib
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from ._http1 import MAX_REDIRECTS, Decoder, Target, prepare, redirect
+
+if TYPE_CHECKING:
+    from sansio_sse import Request
+
+__all__ = ["CHUNK_BYTES", "Connection", "Library"]
+
+CHUNK_BYTES = 65536
+"""How much is read at once, at most."""
+
+
+class Connection:
+    def __init__(
+        self, response: http.client.HTTPResponse, sock: socket.socket | None = None
+    ) -> None:
+        self._response = response
+        self._socket = sock
+        self.status = response.status
+        self.headers = response.getheaders()
+        self._decoder = Decoder(response.getheader("Content-Encoding", ""))
+
+    def read(self, timeout: float | None) -> bytes:
+        if self._socket is not None:
+            self._socket.settimeout(timeout)
+        while True:
+            if self._decoder.has_more:
+                data = self._decoder.decode(b"")
+            else:
+                raw = self._response.read1(CHUNK_BYTES)
+                if not raw and self._response.length:
+                    raise http.client.IncompleteRead(b"", self._response.length)
+                if not raw:
+                    return b""
+                data = self._decoder.decode(raw)
+            if data:
+                return data
+
+    def abort(self) -> None:
+        _shut_down(self._socket)
+
+    def close(self) -> None:
+        self._response.close()
+        if self._socket is not None:
+            self._socket.close()
+
+
+class _WholeHead(http.client.HTTPResponse):
+    """A response whose head came to its end: http.client takes what there is for all of it."""
+
+    def begin(self) -> None:
+        lines = self.fp = _Lines(self.fp.detach())
+        super().begin()
+        if not lines.last:
+            raise http.client.IncompleteRead(b"")
+
+
+class _Lines(io.BufferedReader):
+    last = b""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        self.last = super().readline(size)
+        return self.last
+
+
+def _shut_down(sock: socket.socket | None) -> None:
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+
+
+class Library:
+    def __init__(self, ssl_context: ssl.SSLContext | None, unix_socket: str | None) -> None:
+        self._ssl_context = ssl_context
+        self._unix_socket = unix_socket
+        self._socket: socket.socket | None = None
+
+    def open(self, request: Request, timeout: float | None) -> Connection:
+        for hops in range(MAX_REDIRECTS + 1):
+            target, prepared = prepare(request)
+            sock = self._connect(target, timeout)
+            try:
+                response = self._exchange(target, prepared, sock)
+                followed = redirect(request, response.status, response.getheader("Location"))
+                if followed is None or hops == MAX_REDIRECTS:
+                    return Connection(response, sock)
+            except BaseException:
+                sock.close()
+                raise
+            response.close()
+            sock.close()
+            request = followed
+        raise AssertionError("the last hop returns")
+
+    def _connect(self, target: Target, timeout: float | None) -> socket.socket:
+        if self._unix_socket is None:
+            sock = socket.create_connection((target.host, target.port), timeout)
+        else:
+            sock = socket.socket(socket.AF_UNIX)
+            sock.settimeout(timeout)
+        self._socket = sock
+        try:
+            if self._unix_socket is not None:
+                sock.connect(self._unix_socket)
+            if target.secure:
+                context = self._ssl_context or ssl.create_default_context()
+                sock = self._socket = context.wrap_socket(sock, server_hostname=target.host)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def _exchange(
+        self, target: Target, request: Request, sock: socket.socket
+    ) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection(target.host, target.port)
+        connection.sock = sock
+        connection.response_class = _WholeHead
+        connection.putrequest(
+            request.method, target.path, skip_host=True, skip_accept_encoding=True
+        )
+        for name, value in request.headers:
+            connection.putheader(name, value)
+        connection.endheaders(request.body)
+        return connection.getresponse()
+
+    def is_fault(self, error: Exception) -> bool:
+        return isinstance(
+            error, (OSError, http.client.HTTPException, zlib.error)
+        ) and not isinstance(error, http.client.InvalidURL)
+
+    def abort(self) -> None:
+        _shut_down(self._socket)
+
+    def close(self) -> None:
+        pass
