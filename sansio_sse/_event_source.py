@@ -212,8 +212,9 @@ class EventSourceProtocol:
             self._unsent = False
             return Connect(self._request, self._idle_timeout)
         left = None if self._deadline is None else self._deadline - now
-        if self._phase is Phase.WAITING and left is not None:
-            return Wait(left)
+        if self._phase is Phase.WAITING and left is not None and self._delay is not None:
+            # The sum of the delay and the time may be rounded.
+            return Wait(min(left, self._delay))
         return Receive(left)
 
     def next_deadline(self) -> float | None:

@@ -14,7 +14,7 @@ import aiohttp
 from sansio_sse import LocalProtocolError
 
 from ._async import AwaitingEventSource, ResponseEvents
-from ._asyncio_runtime import AsyncioRuntime
+from ._asyncio_runtime import asyncio_runtime
 
 if TYPE_CHECKING:
     import asyncio
@@ -73,7 +73,7 @@ class EventSource(AwaitingEventSource):
     def __init__(
         self, url: str, *, client: aiohttp.ClientSession | None = None, **options: Unpack[Options]
     ) -> None:
-        super().__init__(_Library(client), AsyncioRuntime(), url, options)
+        super().__init__(_Library(client), asyncio_runtime(), url, options)
 
 
 class _Connection:

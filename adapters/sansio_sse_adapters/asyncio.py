@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sansio_sse import aiter_events as aiter_chunks
 
 from ._async import AwaitingEventSource
-from ._asyncio_runtime import AsyncioRuntime
+from ._asyncio_runtime import asyncio_runtime
 from ._h11 import Http1Connection, is_fault, open_connection
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class EventSource(AwaitingEventSource):
         **options: Unpack[Options],
     ) -> None:
         library = _Library(ssl_context, unix_socket)
-        super().__init__(library, AsyncioRuntime(), url, options)
+        super().__init__(library, asyncio_runtime(), url, options)
 
 
 class _Chunks:
