@@ -22,7 +22,12 @@ from ._errors import (
     UnexpectedStatus,
 )
 from ._headers import decode_value
-from ._limits import DEFAULT_MAX_EVENT_BYTES, MAX_ERROR_BODY_BYTES, MAX_ERROR_BODY_SECONDS
+from ._limits import (
+    DEFAULT_MAX_EVENT_BYTES,
+    MAX_DELAY_SECONDS,
+    MAX_ERROR_BODY_BYTES,
+    MAX_ERROR_BODY_SECONDS,
+)
 from ._parser import EventStreamParser
 from ._phases import NEXT_PHASES, Input, Phase
 from ._request import check_request, first_request, id_header
@@ -71,9 +76,9 @@ class EventSourceProtocol:
         last_event_id: What to send as `Last-Event-ID` in the first request.
         reconnect: Whether a connection that is lost or ended is reestablished. By default only
             where the method of its request is idempotent: a POST is not sent twice unasked.
-        retry_statuses: Which statuses are worth another attempt. None of them by default, as the
-            specification says; `RETRYABLE_STATUSES` are the usual ones. A `Retry-After` in such a
-            response is the least delay.
+        retry_statuses: Which statuses are worth another attempt, whatever the method is. None of
+            them by default, as the specification says; `RETRYABLE_STATUSES` are the usual ones. A
+            `Retry-After` in such a response is the least delay.
         backoff: How long to wait before each attempt, and how many there may be.
         idle_timeout: How many seconds without a byte make a connection a lost one, from the request
             on; None for no limit. Comments count: that is what servers send them for.
@@ -129,7 +134,8 @@ class EventSourceProtocol:
         self._retry_statuses = check_ints("retry_statuses", retry_statuses)
         self._backoff = check_backoff(backoff)
         if idle_timeout is not None:
-            check_number("idle_timeout", idle_timeout, least=0.001)
+            idle_timeout = check_number("idle_timeout", idle_timeout, least=0.001)
+            idle_timeout = min(idle_timeout, MAX_DELAY_SECONDS)
         self._idle_timeout = idle_timeout
         self._on_request = None if on_request is None else check_callable("on_request", on_request)
         self._on_progress = (
@@ -233,7 +239,10 @@ class EventSourceProtocol:
         self._accept(Input.TIMEOUT)
         if self._deadline is None or now < self._deadline or self._phase is Phase.WAITING:
             return
-        self._lose(now, self._nothing_came())
+        if self._phase is Phase.REFUSED:
+            self._end_refusal()
+        else:
+            self._lose(now, self._nothing_came())
 
     def receive_response(
         self, status: int, headers: Headers[str], now: float, *, utc: float | None = None
@@ -262,9 +271,10 @@ class EventSourceProtocol:
             else:
                 self._stop(None)
             return
-        again = refusal.status in self._retry_statuses and self._may_repeat()
+        # A caller who names statuses says with it that such a request may be sent again.
+        again = refusal.status in self._retry_statuses and self._reconnect is not False
         if again and not self._gives_up(now):
-            self._lose(now, refusal, floor=retry_after(refusal.headers, utc=utc) or 0.0)
+            self._reestablish(now, refusal, retry_after(refusal.headers, utc=utc) or 0.0)
             return
         self._phase = Phase.REFUSED
         self._error = self._refusal = refusal
@@ -414,7 +424,7 @@ class EventSourceProtocol:
         self._deadline = None if self._idle_timeout is None else now + self._idle_timeout
 
     def _nothing_came(self) -> RemoteProtocolError:
-        return RemoteProtocolError(f"nothing came for {self._idle_timeout} seconds")
+        return RemoteProtocolError(f"nothing came for {self._idle_timeout:g} seconds")
 
     def _announce(self, now: float) -> None:
         self._phase = Phase.OPEN
@@ -443,7 +453,7 @@ class EventSourceProtocol:
         most = self._backoff.max_attempts
         return most is not None and self._attempts_in_a_row >= most
 
-    def _lose(self, now: float, error: Exception | None, *, floor: float = 0.0) -> None:
+    def _lose(self, now: float, error: Exception | None) -> None:
         """End the connection; reestablish it where that may be done."""
         if self._phase is Phase.REFUSED:
             self._end_refusal()
@@ -454,16 +464,19 @@ class EventSourceProtocol:
             ended = RemoteProtocolError(f"the stream ended, as in each of {most} attempts in a row")
             self._stop(error or ended)
         else:
-            self._delay = self._backoff.delay(
-                self._delays_in_a_row, self.reconnection_time, self._random, floor=floor
-            )
-            self._delays_in_a_row += 1
-            self._phase = Phase.WAITING
-            self._deadline = now + self._delay
-            self._error = error
-            self._unsent = False
-            self._discard()
-            self._report()
+            self._reestablish(now, error, 0.0)
+
+    def _reestablish(self, now: float, error: Exception | None, floor: float) -> None:
+        self._delay = self._backoff.delay(
+            self._delays_in_a_row, self.reconnection_time, self._random, floor=floor
+        )
+        self._delays_in_a_row += 1
+        self._phase = Phase.WAITING
+        self._deadline = now + self._delay
+        self._error = error
+        self._unsent = False
+        self._discard()
+        self._report()
 
     def _end_refusal(self) -> None:
         status, headers, body = self._refusal.args

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["Request", "check_request", "first_request", "id_header"]
 
 
+# Fetch, section "Methods": those that are known in any case; others are taken as they are.
+_NORMALIZED = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"})
+
+
 class Request(NamedTuple):
     """What to send to open the connection: an immutable value.
 
@@ -62,14 +66,19 @@ def check_request(request: object) -> Request:
             be sent: no library need be asked, and no attempt be repeated, to know that.
     """
     if not isinstance(request, Request):
-        raise LocalProtocolError(f"the request is {request!r}: pass a Request")
+        raise LocalProtocolError(
+            f"the request is {request!r}: on_request is a plain function that returns a Request"
+        )
     if not TOKEN.fullmatch(check_str("method", request.method)):
         raise LocalProtocolError(f"method is {request.method!r}: pass a word such as 'GET'")
     if not check_str("url", request.url).strip():
         raise LocalProtocolError("url is empty")
     if request.body is not None:
         check_bytes("body", request.body)
-    return request._replace(headers=check_headers(request.headers))
+    method = request.method
+    if method.upper() in _NORMALIZED:
+        method = method.upper()
+    return request._replace(method=method, headers=check_headers(request.headers))
 
 
 def id_header(last_event_id: str) -> bytes | None:

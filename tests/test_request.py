@@ -86,7 +86,8 @@ def test_headers_of_the_caller_are_left_alone() -> None:
         ({"body": b"\xff"}, "POST", b"\xff", None),
         ({"body": b"x", "method": "PUT"}, "PUT", b"x", None),
         ({"method": "POST"}, "POST", None, None),
-        ({"method": "get"}, "get", None, None),
+        ({"method": "get"}, "GET", None, None),
+        ({"method": "Patch"}, "Patch", None, None),
         ({"json": {"a": "é"}}, "POST", b'{"a": "\\u00e9"}', b"application/json"),
         ({"json": []}, "POST", b"[]", b"application/json"),
         ({"json": False}, "POST", b"false", b"application/json"),
@@ -367,9 +368,9 @@ def test_attempt_is_still_due_when_the_hook_raises() -> None:
 
 
 RUBBISH: list[tuple[str, Callable[[Any], Any], str]] = [
-    ("none", lambda _: None, "the request is None: pass a Request"),
-    ("tuple", lambda request: tuple(request), "pass a Request"),  # noqa: PLW0108 (of any type)
-    ("url alone", lambda request: request.url, "pass a Request"),
+    ("none", lambda _: None, "the request is None: on_request is a plain"),
+    ("tuple", lambda request: tuple(request), "returns a Request"),  # noqa: PLW0108 (of any type)
+    ("url alone", lambda request: request.url, "returns a Request"),
     ("two words", lambda request: request._replace(method="GE T"), "method is 'GE T'"),
     ("line end", lambda request: request._replace(method="GET\r\nX: y"), "method is "),
     ("no method", lambda request: request._replace(method=None), "method is None: pass a str"),

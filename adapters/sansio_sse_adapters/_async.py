@@ -234,10 +234,12 @@ class AwaitingEventSource(Watchable):
             await self._end()
 
     async def _end(self) -> None:
-        self._protocol.close()
-        self._events.clear()
-        await self._disconnect()
-        await self._library.close()
+        try:
+            self._protocol.close()
+        finally:
+            self._events.clear()
+            await self._disconnect()
+            await self._library.close()
 
     async def _next(self) -> Event:
         while not self._events:
@@ -257,6 +259,9 @@ class AwaitingEventSource(Watchable):
         return self._events.popleft()
 
     async def _sleep(self, seconds: float) -> None:
+        if self._closed:
+            # While the connection was closed.
+            return
         try:
             await self._runtime.run(partial(self._runtime.sleep, seconds), None)
         except Elapsed:
@@ -264,46 +269,41 @@ class AwaitingEventSource(Watchable):
             return
 
     async def _transfer(self, action: Connect | Receive) -> None:
+        chunk = b""
         try:
             if isinstance(action, Connect):
-                await self._connect(action)
-            else:
-                await self._read(action)
+                await self._disconnect()
+                opening = partial(self._library.open, action.request)
+                self._connection = await self._runtime.run(opening, action.timeout)
+            elif self._connection is not None:
+                chunk = await self._runtime.run(self._connection.read, action.timeout)
         except Elapsed:
             if not self._closed:
                 self._protocol.handle_timeout(self._runtime.now())
+            return
         except Exception as error:
             if not self._library.is_fault(error):
                 self._protocol.fail(error)
                 await self._disconnect()
                 raise
             self._protocol.connection_lost(self._runtime.now(), error)
+            return
         except BaseException:
             # The task was cancelled.
             if self._connection is None or not self._connection.resumable:
                 self._protocol.connection_lost(self._runtime.now())
                 await self._disconnect()
             raise
-
-    async def _connect(self, action: Connect) -> None:
-        await self._disconnect()
-        opening = partial(self._library.open, action.request)
-        connection = await self._runtime.run(opening, action.timeout)
-        self._connection = connection
-        self._protocol.receive_response(
-            connection.status, connection.headers, self._runtime.now(), utc=time.time()
-        )
-
-    async def _read(self, action: Receive) -> None:
-        connection = self._connection
-        if connection is None:
-            return
-        chunk = await self._runtime.run(connection.read, action.timeout)
-        now = self._runtime.now()
+        # What the hooks of the machine raise is no fault of the transport.
+        now, connection = self._runtime.now(), self._connection
         if chunk:
             self._events.extend(self._protocol.feed(chunk, now))
-        else:
+        elif isinstance(action, Receive):
             self._events.extend(self._protocol.end_of_body(now))
+        elif connection is not None:
+            self._protocol.receive_response(
+                connection.status, connection.headers, now, utc=time.time()
+            )
 
     async def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from ._async import Elapsed
@@ -47,7 +48,9 @@ if sys.version_info >= (3, 11):
 
         def interrupt(self) -> None:
             if self._running is not None:
-                self._running.reschedule(self.now())
+                # It may be expiring already.
+                with suppress(RuntimeError):
+                    self._running.reschedule(self.now())
 
     def asyncio_runtime() -> Runtime:
         """Return what runs operations on asyncio."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import h11
@@ -46,7 +47,8 @@ class Http1Connection:
             (name.decode(), value.decode("latin-1")) for name, value in response.headers
         ]
         codings = [value for name, value in self.headers if name == "content-encoding"]
-        self._decoder = Decoder(", ".join(codings))
+        # Why something is refused can be read as it is.
+        self._decoder = Decoder(", ".join(codings) if self.status == 200 else "")
 
     async def read(self) -> bytes:
         """Return the next bytes of the body."""
@@ -104,7 +106,9 @@ async def _exchange(target: Target, request: Request, stream: Stream) -> Http1Co
     if request.body:
         parts.append(connection.send(h11.Data(data=request.body)))
     parts.append(connection.send(h11.EndOfMessage()))
-    await stream.send(b"".join(part for part in parts if part))
+    # A server that does not want the body answers before it has come, and closes.
+    with suppress(OSError):
+        await stream.send(b"".join(part for part in parts if part))
     while True:
         event = await _next_event(connection, stream)
         if isinstance(event, h11.Response):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
@@ -50,10 +51,14 @@ def prepare(request: Request) -> tuple[Target, Request]:
     try:
         parts = urlsplit(request.url)
         port = parts.port
-        host = (parts.hostname or "").encode("idna" if "%" not in request.url else "ascii").decode()
+        host = parts.hostname or ""
+        if not host.isascii():
+            host = host.encode("idna").decode()
     except ValueError as error:
         raise LocalProtocolError(f"the URL {request.url!r} can't be read: {error}") from None
-    if parts.scheme not in ("http", "https") or not host:
+    # A backslash ends the host in browsers, and belongs to it here: what is checked by one must not
+    # lead elsewhere by the other.
+    if parts.scheme not in ("http", "https") or not host or "\\" in parts.netloc:
         raise LocalProtocolError(f"the URL {request.url!r} is none of http:// or https://")
     secure = parts.scheme == "https"
     path = quote((parts.path or "/") + ("?" + parts.query if parts.query else ""), _URL_CHARACTERS)
@@ -69,7 +74,8 @@ def prepare(request: Request) -> tuple[Target, Request]:
     for name, value in additions:
         if request.header(name) is None:
             request = request.with_header(name, value)
-    return Target(secure, host, port or (443 if secure else 80), path), request
+    default = 443 if secure else 80
+    return Target(secure, host, default if port is None else port, path), request
 
 
 def redirect(request: Request, status: int, location: str | None) -> Request | None:
@@ -80,6 +86,9 @@ def redirect(request: Request, status: int, location: str | None) -> Request | N
     if status not in (301, 302, 303, 307, 308) or location is None:
         return None
     try:
+        # A header is bytes; what is not ASCII in this one is UTF-8, mostly.
+        with suppress(UnicodeError):
+            location = location.encode("latin-1").decode()
         url = urljoin(request.url, location)
         before, after = prepare(request)[0], prepare(request._replace(url=url))[0]
     except (ValueError, LocalProtocolError):
@@ -106,14 +115,17 @@ class Decoder:
     """
 
     def __init__(self, coding: str) -> None:
-        self._inflate = None
-        if coding.strip().lower() in ("gzip", "x-gzip", "deflate"):
-            # 32: a header of zlib or of gzip.
-            self._inflate = zlib.decompressobj(32 + zlib.MAX_WBITS)
-        elif coding.strip().lower() not in ("", "identity"):
+        words = [word.strip().lower() for word in coding.split(",")]
+        codings = [word for word in words if word not in ("", "identity")]
+        if codings and codings not in (["gzip"], ["x-gzip"], ["deflate"]):
             raise RemoteProtocolError(
                 f"the body has the coding {coding!r}, which was not asked for"
             )
+        # 32: a header of zlib or of gzip.
+        self._inflate = zlib.decompressobj(32 + zlib.MAX_WBITS) if codings else None
+        self._may_be_raw = codings == ["deflate"]
+        self._first = b""
+        self._tail = b""
 
     def decode(self, data: bytes) -> bytes:
         """Return what bytes of the body stand for.
@@ -123,9 +135,23 @@ class Decoder:
         """
         if self._inflate is None:
             return data
-        return self._inflate.decompress(self._inflate.unconsumed_tail + data, _DECODED_BYTES)
+        if self._may_be_raw:
+            # Some send "deflate" without the header of zlib, which is of two bytes.
+            self._first += data
+            if len(self._first) < 2:
+                return b""
+            data, self._may_be_raw = self._first, False
+            if data[0] & 15 != 8 or int.from_bytes(data[:2], "big") % 31:
+                self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+        decoded = self._inflate.decompress(self._tail + data, _DECODED_BYTES)
+        self._tail = self._inflate.unconsumed_tail
+        if self._inflate.eof:
+            # The next member, if there is one: RFC 1952, section 2.2.
+            self._tail = self._inflate.unused_data
+            self._inflate = zlib.decompressobj(32 + zlib.MAX_WBITS)
+        return decoded
 
     @property
     def has_more(self) -> bool:
         """Whether there is more to be had from `decode(b"")`."""
-        return self._inflate is not None and bool(self._inflate.unconsumed_tail)
+        return bool(self._tail)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from ._http1 import MAX_REDIRECTS, Decoder, Target, prepare, redirect
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sansio_sse import Request
 
 __all__ = ["CHUNK_BYTES", "Connection", "Library"]
@@ -22,6 +24,8 @@ CHUNK_BYTES = 65536
 
 
 class Connection:
+    times_reads = True
+
     def __init__(
         self, response: http.client.HTTPResponse, sock: socket.socket | None = None
     ) -> None:
@@ -29,7 +33,9 @@ class Connection:
         self._socket = sock
         self.status = response.status
         self.headers = response.getheaders()
-        self._decoder = Decoder(response.getheader("Content-Encoding", ""))
+        # Why something is refused can be read as it is.
+        coding = response.getheader("Content-Encoding", "") if response.status == 200 else ""
+        self._decoder = Decoder(coding)
 
     def read(self, timeout: float | None) -> bytes:
         if self._socket is not None:
@@ -62,6 +68,11 @@ class _WholeHead(http.client.HTTPResponse):
     def begin(self) -> None:
         lines = self.fp = _Lines(self.fp.detach())
         super().begin()
+        while lines.last and 100 < self.status < 200:
+            # "A client MUST be able to parse one or more 1xx responses received prior to a final
+            # response"; http.client passes 100 by, and no other.
+            setattr(self, "headers", None)  # noqa: B010 (it is None before a head was read)
+            super().begin()
         if not lines.last:
             raise http.client.IncompleteRead(b"")
 
@@ -86,10 +97,15 @@ class Library:
         self._unix_socket = unix_socket
         self._socket: socket.socket | None = None
 
-    def open(self, request: Request, timeout: float | None) -> Connection:
+    def open(
+        self, request: Request, timeout: float | None, is_abandoned: Callable[[], bool]
+    ) -> Connection:
         for hops in range(MAX_REDIRECTS + 1):
             target, prepared = prepare(request)
             sock = self._connect(target, timeout)
+            if is_abandoned():
+                sock.close()
+                raise ConnectionAbortedError("nobody waits for the connection any more")
             try:
                 response = self._exchange(target, prepared, sock)
                 followed = redirect(request, response.status, response.getheader("Location"))
@@ -115,7 +131,10 @@ class Library:
                 sock.connect(self._unix_socket)
             if target.secure:
                 context = self._ssl_context or ssl.create_default_context()
-                sock = self._socket = context.wrap_socket(sock, server_hostname=target.host)
+                sock = self._socket = context.wrap_socket(
+                    sock, server_hostname=target.host, do_handshake_on_connect=False
+                )
+                sock.do_handshake()
         except BaseException:
             sock.close()
             raise
@@ -132,7 +151,9 @@ class Library:
         )
         for name, value in request.headers:
             connection.putheader(name, value)
-        connection.endheaders(request.body)
+        # A server that does not want the body answers before it has come, and closes.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.endheaders(request.body)
         return connection.getresponse()
 
     def is_fault(self, error: Exception) -> bool:

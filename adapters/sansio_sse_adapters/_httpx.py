@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import httpx
     import httpx2
 
@@ -18,15 +20,23 @@ if TYPE_CHECKING:
 
     Response = httpx.Response | httpx2.Response
 
-__all__ = ["AsyncConnection", "AsyncLibrary", "Connection", "Library"]
+__all__ = ["ASYNC_CLIENTS", "CLIENTS", "AsyncConnection", "AsyncLibrary", "Connection", "Library"]
 
 _LIBRARIES: tuple[Any, ...] = tuple(
     importlib.import_module(name)
     for name in ("httpx", "httpx2")
     if importlib.util.find_spec(name) is not None
 )
+CLIENTS = tuple(library.Client for library in _LIBRARIES)
+ASYNC_CLIENTS = tuple(library.AsyncClient for library in _LIBRARIES)
 _FAULTS = tuple(
     fault for library in _LIBRARIES for fault in (library.TransportError, library.DecodingError)
+)
+# httpx lets errors of HTTP/2 through as they are, or as mistakes.
+_PEER_BROKE_HTTP2: tuple[Any, ...] = (
+    ()
+    if importlib.util.find_spec("h2") is None
+    else (importlib.import_module("h2.exceptions").ProtocolError,)
 )
 # Transport errors by class, and mistakes of the caller.
 _MISTAKES = tuple(
@@ -36,15 +46,33 @@ _MISTAKES = tuple(
 )
 
 
-def _shut_down(stream: Any) -> None:
+def is_fault(error: Exception) -> bool:
+    """Return whether an error is one of the transport."""
+    if isinstance(error, _PEER_BROKE_HTTP2):
+        return True
+    if isinstance(error, _MISTAKES):
+        # Of the peer, where h2 says it.
+        return any(isinstance(reason, _PEER_BROKE_HTTP2) for reason in _reasons(error))
+    return isinstance(error, _FAULTS)
+
+
+def _reasons(error: BaseException) -> Iterator[BaseException]:
+    reason = error.__cause__ or error.__context__
+    while reason is not None:
+        yield reason
+        reason = reason.__cause__ or reason.__context__
+
+
+def _shut_down(found: socket.socket | None) -> None:
     # From another thread: closing would wait for the reader, or not wake it.
-    found = None if stream is None else stream.get_extra_info("socket")
     if found is not None:
         with suppress(OSError):
             found.shutdown(socket.SHUT_RDWR)
 
 
 class Connection:
+    times_reads = False
+
     def __init__(self, response: Response) -> None:
         self._response = response
         self._chunks = response.iter_bytes()
@@ -55,7 +83,8 @@ class Connection:
         return next(self._chunks, b"")
 
     def abort(self) -> None:
-        _shut_down(self._response.extensions.get("network_stream"))
+        stream = self._response.extensions.get("network_stream")
+        _shut_down(None if stream is None else stream.get_extra_info("socket"))
 
     def close(self) -> None:
         self._response.close()
@@ -76,10 +105,12 @@ class AsyncConnection:
     async def close(self) -> None:
         with anyio.CancelScope(shield=True):
             await self._response.aclose()
-            # The generators that are nested in httpx end where they read on, and not when they are
-            # collected, which trio warns of.
-            with suppress(Exception):
-                await anext(self._chunks, b"")
+        # The generators that are nested in httpx end where they read on, and not when they are
+        # collected, which trio warns of. What they would wait for is cancelled: over HTTP/2, the
+        # connection is still there.
+        with anyio.CancelScope(shield=True) as gone, suppress(Exception):
+            gone.cancel()
+            await anext(self._chunks, b"")
 
 
 def _build(client: Any, request: Request, timeout: float | None) -> Any:
@@ -97,22 +128,37 @@ class Library:
     def __init__(self, client: Any) -> None:
         self._client = _LIBRARIES[0].Client(follow_redirects=True) if client is None else client
         self._owned = client is None
-        self._stream: Any = None
+        # Another name for the socket of a connection that is being made: under TLS it gets one of
+        # its own.
+        self._socket: socket.socket | None = None
 
-    def open(self, request: Request, timeout: float | None) -> Connection:
+    def open(
+        self, request: Request, timeout: float | None, is_abandoned: Callable[[], bool]
+    ) -> Connection:
+        def trace(event: str, info: dict[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                found = info["return_value"].get_extra_info("socket")
+                self._watch(None if found is None else found.dup())
+                if is_abandoned():
+                    self.abort()
+
         built = _build(self._client, request, timeout)
-        built.extensions["trace"] = self._trace
-        return Connection(self._client.send(built, stream=True))
+        built.extensions["trace"] = trace
+        try:
+            return Connection(self._client.send(built, stream=True))
+        finally:
+            self._watch(None)
 
-    def _trace(self, event: str, info: dict[str, Any]) -> None:
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
-            self._stream = info["return_value"]
+    def _watch(self, made: socket.socket | None) -> None:
+        before, self._socket = self._socket, made
+        if before is not None:
+            before.close()
 
     def is_fault(self, error: Exception) -> bool:
-        return isinstance(error, _FAULTS) and not isinstance(error, _MISTAKES)
+        return is_fault(error)
 
     def abort(self) -> None:
-        _shut_down(self._stream)
+        _shut_down(self._socket)
 
     def close(self) -> None:
         if self._owned:
@@ -131,7 +177,7 @@ class AsyncLibrary:
         return AsyncConnection(await self._client.send(built, stream=True))
 
     def is_fault(self, error: Exception) -> bool:
-        return isinstance(error, _FAULTS) and not isinstance(error, _MISTAKES)
+        return is_fault(error)
 
     async def close(self) -> None:
         if self._owned and self._client is not None:

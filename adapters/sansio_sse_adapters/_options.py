@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from sansio_sse import LocalProtocolError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from sansio_sse import Backoff, EventSourceProtocol, Progress, ReadyState, Request
 
-__all__ = ["Options", "Watchable"]
+__all__ = ["Options", "Watchable", "check_client"]
 
 
 class Options(TypedDict, total=False):
@@ -30,6 +32,17 @@ class Options(TypedDict, total=False):
     tail: Literal["discard", "dispatch"]
     on_request: Callable[[Request], Request] | None
     on_progress: Callable[[Progress], None] | None
+
+
+def check_client(client: object, kinds: tuple[type, ...]) -> None:
+    """Check that a client, if there is one, is of a library and a kind that can be used.
+
+    Raises:
+        LocalProtocolError: It is not.
+    """
+    if client is not None and not isinstance(client, kinds):
+        names = " or ".join(f"{kind.__module__.split('.')[0]}.{kind.__name__}" for kind in kinds)
+        raise LocalProtocolError(f"client is {client!r}: pass a {names}")
 
 
 class Watchable:

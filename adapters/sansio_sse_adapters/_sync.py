@@ -25,7 +25,7 @@ from sansio_sse import iter_events as iter_chunks
 from ._options import Watchable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from typing_extensions import Self
 
@@ -49,6 +49,11 @@ class Connection(Protocol):
         """The header fields."""
         ...
 
+    @property
+    def times_reads(self) -> bool:
+        """Whether `read` keeps to its timeout; else that of the request counts."""
+        ...
+
     def read(self, timeout: float | None) -> bytes:
         """Return the next bytes of the body as soon as there are any; no bytes at its end."""
         ...
@@ -65,8 +70,13 @@ class Connection(Protocol):
 class Library(Protocol):
     """What does the I/O."""
 
-    def open(self, request: Request, timeout: float | None) -> Connection:
-        """Send a request and return the response, behind all redirects."""
+    def open(
+        self, request: Request, timeout: float | None, is_abandoned: Callable[[], bool]
+    ) -> Connection:
+        """Send a request and return the response, behind all redirects.
+
+        As soon as it is abandoned nobody waits for it any more.
+        """
         ...
 
     def is_fault(self, error: Exception) -> bool:
@@ -113,6 +123,10 @@ class _Opening:
         self.abandoned = False
 
 
+class _Late(Exception):
+    """Nothing came in the time of a read."""
+
+
 class BlockingEventSource(Watchable):
     """An iterator of events that reconnects; `close` may be called from any thread."""
 
@@ -120,6 +134,7 @@ class BlockingEventSource(Watchable):
         super().__init__(EventSourceProtocol(url, random=random.random, **options))
         self._library = library
         self._connection: Connection | None = None
+        self._opened_with: float | None = None
         self._events: deque[Event] = deque()
         # One thread at a time iterates, and has the machine and the connection to itself.
         self._turn = threading.Lock()
@@ -139,6 +154,8 @@ class BlockingEventSource(Watchable):
 
     def __next__(self) -> Event:
         """Return the next event, as soon as there is one.
+
+        A second thread that calls it waits for its turn.
 
         Raises:
             StopIteration: The source was closed, or came to its end: the server answered 204, or
@@ -173,10 +190,12 @@ class BlockingEventSource(Watchable):
                 self._turn.release()
 
     def _end(self) -> None:
-        self._protocol.close()
-        self._events.clear()
-        self._disconnect()
-        self._library.close()
+        try:
+            self._protocol.close()
+        finally:
+            self._events.clear()
+            self._disconnect()
+            self._library.close()
 
     def _next(self) -> Event:
         while not self._events:
@@ -197,11 +216,16 @@ class BlockingEventSource(Watchable):
         return self._events.popleft()
 
     def _transfer(self, action: Connect | Receive) -> None:
+        chunk = b""
         try:
             if isinstance(action, Connect):
-                self._connect(action)
-            else:
-                self._read(action)
+                self._disconnect()
+                self._connection = self._open(action)
+            elif self._connection is not None:
+                chunk = self._read(self._connection, action.timeout)
+        except _Late:
+            self._protocol.handle_timeout(time.monotonic())
+            return
         except Exception as error:
             if self._closed:
                 # Part of the closing.
@@ -211,24 +235,33 @@ class BlockingEventSource(Watchable):
                 self._disconnect()
                 raise
             self._protocol.connection_lost(time.monotonic(), error)
+            return
         except BaseException:
             # The thread was interrupted, somewhere: what is left of the connection is not known.
             self._protocol.connection_lost(time.monotonic())
             self._disconnect()
             raise
-
-    def _connect(self, action: Connect) -> None:
-        self._disconnect()
-        connection = self._connection = self._open(action)
-        if connection is not None:
+        # What the hooks of the machine raise is no fault of the transport.
+        now, connection = time.monotonic(), self._connection
+        if chunk:
+            self._events.extend(self._protocol.feed(chunk, now))
+        elif self._closed:
+            return
+        elif isinstance(action, Receive):
+            self._events.extend(self._protocol.end_of_body(now))
+        elif connection is not None:
             self._protocol.receive_response(
-                connection.status, connection.headers, time.monotonic(), utc=time.time()
+                connection.status, connection.headers, now, utc=time.time()
             )
 
     def _open(self, action: Connect) -> Connection | None:
         # In a thread, because neither the resolution of a name nor a TLS handshake nor the wait
         # for the head of a response can be interrupted in all libraries, and `close` must not wait.
         opening = _Opening()
+        with self._changed:
+            if self._closed:
+                return None
+        self._opened_with = action.timeout
         run = contextvars.copy_context().run
         threading.Thread(target=run, args=(self._work, opening, action), daemon=True).start()
         try:
@@ -246,7 +279,9 @@ class BlockingEventSource(Watchable):
     def _work(self, opening: _Opening, action: Connect) -> None:
         connection = error = None
         try:
-            connection = self._library.open(action.request, action.timeout)
+            connection = self._library.open(
+                action.request, action.timeout, lambda: opening.abandoned
+            )
         except BaseException as failure:
             error = failure
         with self._changed:
@@ -257,24 +292,39 @@ class BlockingEventSource(Watchable):
         if connection is not None:
             connection.close()
 
-    def _read(self, action: Receive) -> None:
-        connection = self._connection
-        if connection is None:
-            return
+    def _read(self, connection: Connection, seconds: float | None) -> bytes:
         with self._changed:
             if self._closed:
-                return
+                return b""
             self._reading = connection
+        came_late = False
+
+        def end() -> None:
+            nonlocal came_late
+            came_late = True
+            connection.abort()
+
+        timer = threading.Timer(seconds or 0.0, end)
+        timer.daemon = True
+        opened_with = self._opened_with
+        # The library's own timeout is that of the request, and this read has to end before.
+        if not connection.times_reads and (
+            seconds is not None and (opened_with is None or seconds + 1 < opened_with)
+        ):
+            timer.start()
         try:
-            chunk = connection.read(action.timeout)
+            chunk = connection.read(seconds)
+        except Exception:
+            if came_late:
+                raise _Late from None
+            raise
         finally:
             with self._changed:
                 self._reading = None
-        now = time.monotonic()
-        if chunk:
-            self._events.extend(self._protocol.feed(chunk, now))
-        elif not self._closed:
-            self._events.extend(self._protocol.end_of_body(now))
+            timer.cancel()
+        if came_late and not chunk:
+            raise _Late
+        return chunk
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

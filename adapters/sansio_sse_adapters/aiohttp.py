@@ -15,6 +15,7 @@ from sansio_sse import LocalProtocolError
 
 from ._async import AwaitingEventSource, ResponseEvents
 from ._asyncio_runtime import asyncio_runtime
+from ._options import check_client
 
 if TYPE_CHECKING:
     import asyncio
@@ -64,7 +65,9 @@ class EventSource(AwaitingEventSource):
         url: Where the event stream is.
         client: The session that sends the requests; by default one of its own. Its total timeout
             does not count.
-        options: As for `sansio_sse.EventSourceProtocol`.
+        options: As for `sansio_sse.EventSourceProtocol`: method, headers, body, json,
+            last_event_id, reconnect, retry_statuses, backoff, idle_timeout, compression,
+            max_event_bytes, utf8, tail, on_request, on_progress.
 
     Raises:
         LocalProtocolError: An option is none.
@@ -73,6 +76,7 @@ class EventSource(AwaitingEventSource):
     def __init__(
         self, url: str, *, client: aiohttp.ClientSession | None = None, **options: Unpack[Options]
     ) -> None:
+        check_client(client, (aiohttp.ClientSession,))
         super().__init__(_Library(client), asyncio_runtime(), url, options)
 
 

@@ -60,7 +60,9 @@ class EventSource(AwaitingEventSource):
         url: Where the event stream is.
         ssl_context: For https; by default `ssl.create_default_context()`.
         unix_socket: The path of a Unix socket to connect to, in place of the host of the URL.
-        options: As for `sansio_sse.EventSourceProtocol`.
+        options: As for `sansio_sse.EventSourceProtocol`: method, headers, body, json,
+            last_event_id, reconnect, retry_statuses, backoff, idle_timeout, compression,
+            max_event_bytes, utf8, tail, on_request, on_progress.
 
     Raises:
         LocalProtocolError: An option is none.

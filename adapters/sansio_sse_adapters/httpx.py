@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ._async import AwaitingEventSource, ResponseEvents
-from ._httpx import AsyncConnection, AsyncLibrary, Connection, Library
+from ._httpx import (
+    ASYNC_CLIENTS,
+    CLIENTS,
+    AsyncConnection,
+    AsyncLibrary,
+    Connection,
+    Library,
+)
+from ._options import check_client
 from ._scopes import ScopeRuntime
 from ._sync import BlockingEventSource, iter_response
 
@@ -76,7 +84,9 @@ class EventSource(BlockingEventSource):
         url: Where the event stream is.
         client: The `Client` that sends the requests; by default one of its own, which follows
             redirects. Its own read timeout does not count: `idle_timeout` does.
-        options: As for `sansio_sse.EventSourceProtocol`.
+        options: As for `sansio_sse.EventSourceProtocol`: method, headers, body, json,
+            last_event_id, reconnect, retry_statuses, backoff, idle_timeout, compression,
+            max_event_bytes, utf8, tail, on_request, on_progress.
 
     Raises:
         LocalProtocolError: An option is none.
@@ -92,6 +102,7 @@ class EventSource(BlockingEventSource):
         client: httpx.Client | httpx2.Client | None = None,
         **options: Unpack[Options],
     ) -> None:
+        check_client(client, CLIENTS)
         super().__init__(Library(client), url, options)
 
 
@@ -102,7 +113,9 @@ class AsyncEventSource(AwaitingEventSource):
         url: Where the event stream is.
         client: The `AsyncClient` that sends the requests; by default one of its own, which follows
             redirects. Its own read timeout does not count: `idle_timeout` does.
-        options: As for `sansio_sse.EventSourceProtocol`.
+        options: As for `sansio_sse.EventSourceProtocol`: method, headers, body, json,
+            last_event_id, reconnect, retry_statuses, backoff, idle_timeout, compression,
+            max_event_bytes, utf8, tail, on_request, on_progress.
 
     Raises:
         LocalProtocolError: An option is none.
@@ -117,5 +130,6 @@ class AsyncEventSource(AwaitingEventSource):
         client: httpx.AsyncClient | httpx2.AsyncClient | None = None,
         **options: Unpack[Options],
     ) -> None:
+        check_client(client, ASYNC_CLIENTS)
         runtime = ScopeRuntime(anyio.CancelScope, anyio.current_time, anyio.sleep)
         super().__init__(AsyncLibrary(client), runtime, url, options)

@@ -16,10 +16,11 @@ import urllib3.exceptions
 from sansio_sse import LocalProtocolError
 from sansio_sse import iter_events as iter_chunks
 
+from ._options import check_client
 from ._sync import BlockingEventSource, iter_response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from typing_extensions import Unpack
 
@@ -59,7 +60,10 @@ def iter_events(
         requests.RequestException: While iterating, of the transport.
     """
     if response.raw.tell() or response.raw.closed:
-        body = response.content
+        body = b""
+        # It is in memory, or requests says that it is gone.
+        with suppress(RuntimeError):
+            body = response.content
         if not body:
             raise LocalProtocolError("the response has been read already: request it anew")
         return iter_chunks([body], parser)
@@ -72,7 +76,9 @@ class EventSource(BlockingEventSource):
     Args:
         url: Where the event stream is.
         client: The session that sends the requests; by default one of its own.
-        options: As for `sansio_sse.EventSourceProtocol`.
+        options: As for `sansio_sse.EventSourceProtocol`: method, headers, body, json,
+            last_event_id, reconnect, retry_statuses, backoff, idle_timeout, compression,
+            max_event_bytes, utf8, tail, on_request, on_progress.
 
     Raises:
         LocalProtocolError: An option is none.
@@ -85,10 +91,13 @@ class EventSource(BlockingEventSource):
     def __init__(
         self, url: str, *, client: requests.Session | None = None, **options: Unpack[Options]
     ) -> None:
+        check_client(client, (requests.Session,))
         super().__init__(_Library(client), url, options)
 
 
 class _Connection:
+    times_reads = False
+
     def __init__(self, response: requests.Response) -> None:
         self._response = response
         self.status = response.status_code
@@ -119,7 +128,9 @@ class _Library:
         self._client = requests.Session() if client is None else client
         self._owned = client is None
 
-    def open(self, request: Request, timeout: float | None) -> _Connection:
+    def open(
+        self, request: Request, timeout: float | None, is_abandoned: Callable[[], bool]
+    ) -> _Connection:
         response = self._client.request(
             request.method,
             request.url,

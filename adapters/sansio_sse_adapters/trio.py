@@ -60,7 +60,9 @@ class EventSource(AwaitingEventSource):
         url: Where the event stream is.
         ssl_context: For https; by default `ssl.create_default_context()`.
         unix_socket: The path of a Unix socket to connect to, in place of the host of the URL.
-        options: As for `sansio_sse.EventSourceProtocol`.
+        options: As for `sansio_sse.EventSourceProtocol`: method, headers, body, json,
+            last_event_id, reconnect, retry_statuses, backoff, idle_timeout, compression,
+            max_event_bytes, utf8, tail, on_request, on_progress.
 
     Raises:
         LocalProtocolError: An option is none.
@@ -83,7 +85,10 @@ class _Stream:
         self._stream = stream
 
     async def send(self, data: bytes) -> None:
-        await self._stream.send_all(data)
+        try:
+            await self._stream.send_all(data)
+        except trio.BrokenResourceError as error:
+            raise ConnectionResetError(*error.args) from error
 
     async def receive(self) -> bytes:
         return bytes(await self._stream.receive_some(_CHUNK_BYTES))
@@ -109,9 +114,15 @@ class _Library:
         if target.secure:
             context = self._ssl_context or ssl.create_default_context()
             # Many servers close without saying so in TLS: HTTP says itself where a body ends.
-            stream = trio.SSLStream(
+            secure = trio.SSLStream(
                 stream, context, server_hostname=target.host, https_compatible=True
             )
+            try:
+                await secure.do_handshake()
+            except BaseException:
+                await trio.aclose_forcefully(stream)
+                raise
+            stream = secure
         return _Stream(stream)
 
     def is_fault(self, error: Exception) -> bool:

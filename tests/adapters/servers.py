@@ -9,6 +9,8 @@
     The bytes of the parser vector with that id, S bytes a write (all at once if missing).
 `GET /heartbeat`
     A comment every 20 ms, for ever.
+`GET /silent`
+    One event, and then nothing (starlette alone).
 `GET /gzip`
     Three events, compressed whether the client asks for it or not, each flushed by itself.
 `GET /redirect?status=S&to=PATH`, `GET /html`, `GET /busy` (503)
@@ -142,6 +144,14 @@ async def _bytes(request: Request) -> Response:
     return StreamingResponse(_each(pieces), media_type="text/event-stream")
 
 
+async def _silent(_: Request) -> Response:
+    async def body() -> AsyncIterator[bytes]:
+        yield b"data: a\n\n"
+        await asyncio.Event().wait()
+
+    return StreamingResponse(body(), media_type="text/event-stream")
+
+
 async def _heartbeat(_: Request) -> Response:
     async def events() -> AsyncIterator[ServerSentEvent]:
         while True:
@@ -181,6 +191,7 @@ def starlette_app() -> Starlette:
             Route("/chat", _chat, methods=["POST"]),
             Route("/bytes", _bytes),
             Route("/heartbeat", _heartbeat),
+            Route("/silent", _silent),
             Route("/gzip", _gzip),
             Route("/redirect", _redirect),
             Route("/html", _html),

@@ -93,6 +93,11 @@ def test_close_during_a_tls_handshake_ends_the_reader(
                 reader.join(AT_ONCE)
                 assert not reader.is_alive()
                 assert time.monotonic() - begin < AT_ONCE
+                if adapter.name != "requests":
+                    # The connection has gone as well.
+                    accepted.settimeout(AT_ONCE)
+                    while accepted.recv(4096):
+                        pass
 
 
 @over(BLOCKING)
@@ -235,4 +240,77 @@ def test_client_of_the_caller_is_left_open_and_usable(adapter: Adapter) -> None:
     with HostileServer(SILENT) as server:
         run(adapter, scenario)
         assert len(server.requests) == 2
+    gc.collect()
+
+
+@over(BLOCKING)
+def test_close_before_the_request_is_sent_keeps_it_unsent(adapter: Adapter) -> None:
+    sources: list[Any] = []
+
+    def close(request: Any) -> Any:
+        sources[0].close()
+        return request
+
+    with no_thread_left(), HostileServer(silent()) as server:
+        with adapter.event_source(server.url, json={}, on_request=close) as source:
+            sources.append(source)
+            assert list(source) == []
+        assert server.requests == []
+
+
+@over(AWAITING)
+def test_close_twice_while_a_task_reads(adapter: Adapter) -> None:
+    async def scenario(adapter: Adapter) -> None:
+        async with adapter.source(server.url) as source:
+            await source.take(2)
+
+            async def close() -> None:
+                await anyio.sleep(0.1)
+                await source.close()
+                await anyio.sleep(0)
+                await source.close()
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(close)
+                assert await source.rest() == []
+
+    with HostileServer(SILENT) as server:
+        run(adapter, scenario)
+    gc.collect()
+
+
+@over(ADAPTERS)
+def test_error_of_a_hook_is_the_callers_and_leaves_nothing_open(adapter: Adapter) -> None:
+    """It is no fault of the transport, whatever it is, and is not tried again."""
+
+    def fail(progress: Any) -> None:
+        if progress.ready_state is ReadyState.OPEN:
+            raise FileNotFoundError("the log")
+
+    async def scenario(adapter: Adapter) -> None:
+        async with adapter.source(server.url, on_progress=fail) as source:
+            with pytest.raises(FileNotFoundError):
+                await source.rest()
+
+    with no_thread_left(), HostileServer(SILENT) as server:
+        run(adapter, scenario)
+        assert len(server.requests) == 1
+        server.wait_for_disconnect(1, AT_ONCE)
+    gc.collect()
+
+
+@over(ADAPTERS)
+def test_hook_that_fails_at_the_close_leaves_nothing_open(adapter: Adapter) -> None:
+    def fail(progress: Any) -> None:
+        if progress.ready_state is ReadyState.CLOSED:
+            raise FileNotFoundError("the log")
+
+    async def scenario(adapter: Adapter) -> None:
+        with pytest.raises(FileNotFoundError):
+            async with adapter.source(server.url, on_progress=fail) as source:
+                await source.take(1)
+
+    with no_thread_left(), HostileServer(SILENT) as server:
+        run(adapter, scenario)
+        server.wait_for_disconnect(1, AT_ONCE)
     gc.collect()

@@ -414,3 +414,33 @@ def test_server_sees_no_header_of_another_source(adapter: Adapter) -> None:
         assert ids == [[b"from the caller"], [b"5"]]
         assert {request.header("X-Mine") for request in server.requests} == {b"1"}
     assert headers == {"X-Mine": "1", "last-event-id": "from the caller"}
+
+
+@over(ADAPTERS)
+def test_reason_that_does_not_come_is_waited_for_five_seconds_at_most(
+    adapter: Adapter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sansio_sse._event_source.MAX_ERROR_BODY_SECONDS", 0.2)
+
+    async def scenario(adapter: Adapter) -> None:
+        async with adapter.source(server.url) as source:
+            with pytest.raises(UnexpectedStatus) as caught:
+                await source.rest()
+            assert caught.value.body == JSON
+
+    with no_thread_left(), HostileServer(unfinished(JSON, Silence(), status=500)) as server:
+        run(adapter, scenario)
+        server.wait_for_disconnect(1, 1.0)
+
+
+@over([adapter for adapter in ADAPTERS if adapter.name != "requests"])
+def test_early_hints_are_passed_by(adapter: Adapter) -> None:
+    """http.client takes 103 for the response, and requests can't but believe it."""
+    hints = Send(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 2)
+
+    async def scenario(adapter: Adapter) -> list[str]:
+        async with adapter.source(server.url, body=b"{}") as source:
+            return [event.data for event in await source.rest()]
+
+    with HostileServer(Answer((hints, *stream(FIRST).steps))) as server:
+        assert run(adapter, scenario) == ["a"]

@@ -160,6 +160,25 @@ def test_body_is_expanded_as_it_comes() -> None:
         assert b"".join(decoder.decode(sent[at : at + 1]) for at in range(len(sent))) == block
 
 
+def expand(decoder: Decoder, body: bytes, size: int) -> bytes:
+    expanded = b""
+    for at in range(0, len(body), size):
+        expanded += decoder.decode(body[at : at + size])
+        while decoder.has_more:
+            expanded += decoder.decode(b"")
+    return expanded
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 10_000])
+def test_members_of_gzip_and_deflate_without_a_header(size: int) -> None:
+    members = gzip.compress(b"data: a\n\n") + gzip.compress(b"data: b\n\n" * 100)
+    assert expand(Decoder("gzip"), members, size) == b"data: a\n\n" + b"data: b\n\n" * 100
+    compressor = zlib.compressobj(wbits=-15)
+    raw = compressor.compress(b"data: c\n\n") + compressor.flush()
+    assert expand(Decoder("deflate"), raw, size) == b"data: c\n\n"
+    assert expand(Decoder("identity, gzip"), gzip.compress(b"x"), size) == b"x"
+
+
 @pytest.mark.parametrize("coding", ["", "identity", " Identity "])
 def test_body_without_a_coding_is_left_alone(coding: str) -> None:
     decoder = Decoder(coding)

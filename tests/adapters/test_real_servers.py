@@ -214,6 +214,9 @@ def test_http2(adapter: Adapter, real_http2: RealServer, certificates: Certifica
             async with adapter.source(f"{url}/heartbeat", **options) as source:
                 if adapter.is_async:
                     assert await within(0.2, source.__anext__) is None
+            # Leaving one whose server is silent: the connection stays, it is the client's.
+            async with adapter.source(f"{url}/silent", **options) as source:
+                assert [event.data for event in await source.take(1)] == ["a"]
         assert set(versions) == {"HTTP/2"}
 
     run(adapter, scenario)

@@ -218,7 +218,7 @@ def test_requests_response_in_memory_is_read_and_one_that_is_gone_is_an_error() 
                 requests.iter_events(streamed)
         with requests_library.get(server.url, stream=True) as consumed:
             assert b"".join(consumed.iter_content(10)) == BODY
-            with pytest.raises((LocalProtocolError, RuntimeError)):
+            with pytest.raises(LocalProtocolError, match="read already"):
                 requests.iter_events(consumed)
 
 
@@ -320,3 +320,18 @@ def test_timeout_around_a_read_of_a_response_loses_nothing_in_silence(adapter: A
     answer = unfinished(b"da", Pause(0.3), Send(chunk(b"ta: c\n\n")), Silence())
     with HostileServer(answer) as server:
         run(adapter, scenario)
+
+
+@pytest.mark.parametrize(
+    ("source", "client"),
+    [
+        (requests.EventSource, httpx_library),
+        (httpx.EventSource, httpx_library.AsyncClient),
+        (httpx.AsyncEventSource, httpx_library.Client),
+        (httpx.AsyncEventSource, httpx2_library.Client),
+        (aiohttp.EventSource, requests_library.Session),
+    ],
+)
+def test_client_of_another_kind_is_refused_at_once(source: Any, client: Any) -> None:
+    with pytest.raises(LocalProtocolError, match=r"client is .*: pass a "):
+        source("http://localhost/", client=client)
