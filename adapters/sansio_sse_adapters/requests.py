@@ -131,10 +131,14 @@ class _Library:
     def open(
         self, request: Request, timeout: float | None, is_abandoned: Callable[[], bool]
     ) -> _Connection:
+        headers: dict[str, bytes] = {}
+        for name, value in request.headers:
+            # What stands in two fields may stand in one: RFC 9110, section 5.3.
+            headers[name] = headers[name] + b", " + value if name in headers else value
         response = self._client.request(
             request.method,
             request.url,
-            headers=dict(request.headers),
+            headers=headers,
             data=request.body,
             stream=True,
             timeout=timeout,

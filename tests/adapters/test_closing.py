@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import gc
+import signal
 import socket
 import threading
 import time
@@ -14,7 +16,16 @@ import pytest
 from sansio_sse import Backoff, Event, ReadyState
 
 from .drivers import ADAPTERS, AWAITING, BLOCKING, Adapter, no_thread_left, over, run
-from .hostile import Answer, HostileServer, Silence, no_content, silent, stream, unfinished
+from .hostile import (
+    Answer,
+    HostileServer,
+    Pause,
+    Silence,
+    no_content,
+    silent,
+    stream,
+    unfinished,
+)
 
 BODY = b"id: 1\ndata: a\n\ndata: b\n\n"
 NEVER = Backoff(base=1000.0)
@@ -314,3 +325,52 @@ def test_hook_that_fails_at_the_close_leaves_nothing_open(adapter: Adapter) -> N
         run(adapter, scenario)
         server.wait_for_disconnect(1, AT_ONCE)
     gc.collect()
+
+
+@over(BLOCKING)
+def test_response_that_comes_behind_the_close_is_closed(adapter: Adapter) -> None:
+    late = Answer((Pause(0.3), *SILENT.steps))
+    with no_thread_left(), HostileServer(late) as server:
+        with adapter.event_source(server.url) as source:
+            closer = threading.Timer(0.1, source.close)
+            closer.start()
+            assert list(source) == []
+            closer.join()
+        server.wait_for_disconnect(1, AT_ONCE)
+    gc.collect()
+
+
+@over(BLOCKING)
+@pytest.mark.parametrize("answer", [SILENT, silent()], ids=["body", "head"])
+def test_interrupted_reader_can_go_on(adapter: Adapter, answer: Answer) -> None:
+    main = threading.main_thread().ident
+    assert main == threading.get_ident()
+    soon = Backoff(base=0.01, factor=1, jitter=0)
+    got: list[str] = []
+    with HostileServer(answer, stream(b"data: c\n\n"), no_content()) as server:
+        with adapter.event_source(server.url, backoff=soon) as source:
+            timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+            timer.start()
+            with pytest.raises(KeyboardInterrupt):
+                got.extend(event.data for event in iter(source.__next__, None))
+            timer.join()
+            assert [event.data for event in source] == ["c"]
+        assert len(server.requests) == 3
+    gc.collect()
+
+
+def test_request_is_made_in_the_context_of_who_iterates() -> None:
+    (adapter,) = (adapter for adapter in BLOCKING if adapter.name == "requests")
+    tenant: contextvars.ContextVar[str] = contextvars.ContextVar("tenant", default="nobody")
+    seen: list[str] = []
+
+    def sign(request: Any) -> Any:
+        seen.append(tenant.get())
+        return request
+
+    assert adapter.make_client is not None
+    with HostileServer(no_content()) as server, adapter.make_client(None) as session:
+        session.auth = sign
+        tenant.set("me")
+        assert list(adapter.event_source(server.url, client=session)) == []
+    assert seen == ["me"]

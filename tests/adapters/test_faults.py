@@ -444,3 +444,16 @@ def test_early_hints_are_passed_by(adapter: Adapter) -> None:
 
     with HostileServer(Answer((hints, *stream(FIRST).steps))) as server:
         assert run(adapter, scenario) == ["a"]
+
+
+@over(ADAPTERS)
+def test_two_header_fields_of_one_name_are_both_sent(adapter: Adapter) -> None:
+    async def scenario(adapter: Adapter) -> None:
+        headers = [("X-Tag", "a"), ("X-Tag", "b")]
+        async with adapter.source(server.url, headers=headers) as source:
+            assert await source.rest() == []
+
+    with HostileServer(no_content()) as server:
+        run(adapter, scenario)
+        tags = [value for name, value in server.requests[0].headers if name == "x-tag"]
+        assert b", ".join(tags) == b"a, b"
