@@ -70,3 +70,30 @@ def stop_error(source: EventSourceProtocol, now: float = 0.0) -> Exception | Non
     action = source.next_action(now)
     assert isinstance(action, Stop)
     return action.error
+
+
+def answer(source: EventSourceProtocol, status: int, now: float = 0.0, **headers: str) -> None:
+    fields = [(name.replace("_", "-"), value) for name, value in headers.items()]
+    source.receive_response(status, fields, now)
+
+
+def ready() -> EventSourceProtocol:
+    return make_source()
+
+
+def connecting() -> EventSourceProtocol:
+    source = make_source()
+    connect(source)
+    return source
+
+
+def waiting() -> EventSourceProtocol:
+    source = opened()
+    source.connection_lost(0.0, OSError())
+    return source
+
+
+def closed() -> EventSourceProtocol:
+    source = opened()
+    source.close()
+    return source
