@@ -318,13 +318,16 @@ def test_hook_that_fails_at_the_close_leaves_nothing_open(adapter: Adapter) -> N
         if progress.ready_state is ReadyState.CLOSED:
             raise FileNotFoundError("the log")
 
+    kept: list[Any] = []
+
     async def scenario(adapter: Adapter) -> None:
         with pytest.raises(FileNotFoundError):
             async with adapter.source(server.url, on_progress=fail) as source:
+                # Else it would be closed because nobody had it any more.
+                kept.append(source.raw)
                 await source.take(1)
         server.wait_for_disconnect(1, AT_ONCE)
-        # Not because nobody had it any more.
-        assert source.raw.ready_state is ReadyState.CLOSED
+        assert kept[0].ready_state is ReadyState.CLOSED
 
     with no_thread_left(), HostileServer(SILENT) as server:
         run(adapter, scenario)
