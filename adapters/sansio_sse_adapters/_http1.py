@@ -6,6 +6,7 @@ Where a URL leads, redirects, content codings, and one exchange over h11.
 from __future__ import annotations
 
 import base64
+import ssl
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from sansio_sse import LocalProtocolError, RemoteProtocolError
 if TYPE_CHECKING:
     from sansio_sse import Request
 
-__all__ = ["MAX_REDIRECTS", "Decoder", "Target", "prepare", "redirect"]
+__all__ = ["MAX_REDIRECTS", "Decoder", "Route", "Target", "prepare", "redirect"]
 
 MAX_REDIRECTS = 20
 """As many as the Fetch standard follows."""
@@ -40,6 +41,24 @@ class Target(NamedTuple):
     host: str
     port: int
     path: str
+
+
+class Route:
+    """How the connections of a source are made, beside what the URL says.
+
+    Attributes:
+        unix_socket: The path of a Unix socket, in place of host and port; None for none.
+    """
+
+    def __init__(self, ssl_context: ssl.SSLContext | None, unix_socket: str | None) -> None:
+        self.unix_socket = unix_socket
+        self._ssl_context = ssl_context
+
+    def ssl_context(self) -> ssl.SSLContext:
+        """Return what secures the connections: the same each time, for making one takes long."""
+        if self._ssl_context is None:
+            self._ssl_context = ssl.create_default_context()
+        return self._ssl_context
 
 
 def prepare(request: Request) -> tuple[Target, Request]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import io
 import socket
-import ssl
 import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sansio_sse import Request
+
+    from ._http1 import Route
 
 __all__ = ["CHUNK_BYTES", "Connection", "Library"]
 
@@ -92,9 +93,8 @@ def _shut_down(sock: socket.socket | None) -> None:
 
 
 class Library:
-    def __init__(self, ssl_context: ssl.SSLContext | None, unix_socket: str | None) -> None:
-        self._ssl_context = ssl_context
-        self._unix_socket = unix_socket
+    def __init__(self, route: Route) -> None:
+        self._route = route
         self._socket: socket.socket | None = None
 
     def open(
@@ -120,17 +120,17 @@ class Library:
         raise AssertionError("the last hop returns")
 
     def _connect(self, target: Target, timeout: float | None) -> socket.socket:
-        if self._unix_socket is None:
+        if self._route.unix_socket is None:
             sock = socket.create_connection((target.host, target.port), timeout)
         else:
             sock = socket.socket(socket.AF_UNIX)
             sock.settimeout(timeout)
         self._socket = sock
         try:
-            if self._unix_socket is not None:
-                sock.connect(self._unix_socket)
+            if self._route.unix_socket is not None:
+                sock.connect(self._route.unix_socket)
             if target.secure:
-                context = self._ssl_context or ssl.create_default_context()
+                context = self._route.ssl_context()
                 sock = self._socket = context.wrap_socket(
                     sock, server_hostname=target.host, do_handshake_on_connect=False
                 )

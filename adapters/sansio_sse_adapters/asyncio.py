@@ -1,14 +1,15 @@
 """Event streams over asyncio: a `StreamReader`, or a URL over h11.
 
-async with EventSource("https://example.com/events") as source:
-    async for event in source:
-        print(event.type, event.data)
+    async with EventSource("https://example.com/events") as source:
+        async for event in source:
+            print(event.type, event.data)
+
+It reconnects; `aiter_events` is for one response that you have already.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ssl
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ from sansio_sse import aiter_events as aiter_chunks
 from ._async import AwaitingEventSource
 from ._asyncio_runtime import asyncio_runtime
 from ._h11 import Http1Connection, is_fault, open_connection
+from ._http1 import Route
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator
 
     from typing_extensions import Self, Unpack
@@ -76,7 +79,7 @@ class EventSource(AwaitingEventSource):
         unix_socket: str | None = None,
         **options: Unpack[Options],
     ) -> None:
-        library = _Library(ssl_context, unix_socket)
+        library = _Library(Route(ssl_context, unix_socket))
         super().__init__(library, asyncio_runtime(), url, options)
 
 
@@ -114,23 +117,22 @@ class _Stream:
 
 
 class _Library:
-    def __init__(self, ssl_context: ssl.SSLContext | None, unix_socket: str | None) -> None:
-        self._ssl_context = ssl_context
-        self._unix_socket = unix_socket
+    def __init__(self, route: Route) -> None:
+        self._route = route
 
     async def open(self, request: Request) -> Http1Connection:
         return await open_connection(request, self._connect)
 
     async def _connect(self, target: Target) -> _Stream:
-        context = (self._ssl_context or ssl.create_default_context()) if target.secure else None
+        context = self._route.ssl_context() if target.secure else None
         name = target.host if target.secure else None
-        if self._unix_socket is None:
+        if self._route.unix_socket is None:
             opening = asyncio.open_connection(
                 target.host, target.port, ssl=context, server_hostname=name
             )
         else:
             opening = asyncio.open_unix_connection(
-                self._unix_socket, ssl=context, server_hostname=name
+                self._route.unix_socket, ssl=context, server_hostname=name
             )
         return _Stream(*await opening)
 

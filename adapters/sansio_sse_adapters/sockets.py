@@ -1,8 +1,10 @@
 """Event streams over sockets: a connected one, or a URL over http.client.
 
-with EventSource("https://example.com/events") as source:
-    for event in source:
-        print(event.type, event.data)
+    with EventSource("https://example.com/events") as source:
+        for event in source:
+            print(event.type, event.data)
+
+It reconnects; `iter_events` is for one response that you have already.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sansio_sse import iter_events as iter_chunks
 
+from ._http1 import Route
 from ._http_client import CHUNK_BYTES, Connection, Library
 from ._sync import BlockingEventSource, iter_response
 
@@ -80,4 +83,4 @@ class EventSource(BlockingEventSource):
         unix_socket: str | None = None,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(Library(ssl_context, unix_socket), url, options)
+        super().__init__(Library(Route(ssl_context, unix_socket)), url, options)

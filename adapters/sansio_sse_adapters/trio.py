@@ -1,13 +1,14 @@
 """Event streams over trio: a `ReceiveStream`, or a URL over h11.
 
-async with EventSource("https://example.com/events") as source:
-    async for event in source:
-        print(event.type, event.data)
+    async with EventSource("https://example.com/events") as source:
+        async for event in source:
+            print(event.type, event.data)
+
+It reconnects; `aiter_events` is for one response that you have already.
 """
 
 from __future__ import annotations
 
-import ssl
 from typing import TYPE_CHECKING
 
 import trio
@@ -16,9 +17,11 @@ from sansio_sse import aiter_events as aiter_chunks
 
 from ._async import AwaitingEventSource
 from ._h11 import Http1Connection, is_fault, open_connection
+from ._http1 import Route
 from ._scopes import ScopeRuntime
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import AsyncIterator
 
     from typing_extensions import Unpack
@@ -77,7 +80,7 @@ class EventSource(AwaitingEventSource):
         **options: Unpack[Options],
     ) -> None:
         runtime = ScopeRuntime(trio.CancelScope, trio.current_time, trio.sleep)
-        super().__init__(_Library(ssl_context, unix_socket), runtime, url, options)
+        super().__init__(_Library(Route(ssl_context, unix_socket)), runtime, url, options)
 
 
 class _Stream:
@@ -98,21 +101,20 @@ class _Stream:
 
 
 class _Library:
-    def __init__(self, ssl_context: ssl.SSLContext | None, unix_socket: str | None) -> None:
-        self._ssl_context = ssl_context
-        self._unix_socket = unix_socket
+    def __init__(self, route: Route) -> None:
+        self._route = route
 
     async def open(self, request: Request) -> Http1Connection:
         return await open_connection(request, self._connect)
 
     async def _connect(self, target: Target) -> _Stream:
         stream: trio.abc.Stream
-        if self._unix_socket is None:
+        if self._route.unix_socket is None:
             stream = await trio.open_tcp_stream(target.host, target.port)
         else:
-            stream = await trio.open_unix_socket(self._unix_socket)
+            stream = await trio.open_unix_socket(self._route.unix_socket)
         if target.secure:
-            context = self._ssl_context or ssl.create_default_context()
+            context = self._route.ssl_context()
             # Many servers close without saying so in TLS: HTTP says itself where a body ends.
             secure = trio.SSLStream(
                 stream, context, server_hostname=target.host, https_compatible=True

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import ssl
 import zlib
 from typing import TYPE_CHECKING
 
 import pytest
-from sansio_sse_adapters._http1 import Decoder, Target, prepare, redirect
+from sansio_sse_adapters._http1 import Decoder, Route, Target, prepare, redirect
 
 from sansio_sse import Backoff, LocalProtocolError, RemoteProtocolError, Request
 
@@ -122,6 +123,13 @@ def test_secrets_stay_with_their_origin(location: str) -> None:
 )
 def test_what_is_no_redirect_is_not_followed(status: int, location: str | None) -> None:
     assert redirect(Request("GET", "http://h/"), status, location) is None
+
+
+def test_context_of_tls_is_made_once_and_that_of_the_caller_is_kept() -> None:
+    default = Route(None, None)
+    assert default.ssl_context() is default.ssl_context()
+    own = ssl.create_default_context()
+    assert Route(own, None).ssl_context() is own
 
 
 @over([adapter for adapter in ADAPTERS if adapter.make_client is None])
