@@ -46,6 +46,8 @@ __all__ = ["EventSourceProtocol"]
 # RFC 9110, section 9.2.2: what can be sent again without doing it twice.
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 
+_DEFAULT_BACKOFF = Backoff()
+
 # How long a read may last that begins behind the idle deadline, because whoever takes the events
 # took their time. What came meanwhile is there at once; when nothing is, nothing came.
 _LATE_READ_SECONDS = 0.1
@@ -112,7 +114,7 @@ class EventSourceProtocol:
         last_event_id: str = "",
         reconnect: bool | None = None,
         retry_statuses: Collection[int] = (),
-        backoff: Backoff = Backoff(),  # noqa: B008 (it is immutable)
+        backoff: Backoff = _DEFAULT_BACKOFF,
         idle_timeout: float | None = None,
         compression: bool = False,
         max_event_bytes: int | None = DEFAULT_MAX_EVENT_BYTES,

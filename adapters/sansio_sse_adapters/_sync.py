@@ -127,6 +127,35 @@ class _Late(Exception):
     """Nothing came in the time of a read."""
 
 
+def _read_within(connection: Connection, seconds: float) -> bytes:
+    """Read from a connection that can't time its reads.
+
+    Raises:
+        _Late: Nothing came. The connection has been aborted.
+    """
+    came_late = False
+
+    def end() -> None:
+        nonlocal came_late
+        came_late = True
+        connection.abort()
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        chunk = connection.read(seconds)
+    except Exception:
+        if came_late:
+            raise _Late from None
+        raise
+    finally:
+        timer.cancel()
+    if came_late and not chunk:
+        raise _Late
+    return chunk
+
+
 class BlockingEventSource(Watchable):
     """An iterator of events that reconnects; `close` may be called from any thread."""
 
@@ -297,34 +326,18 @@ class BlockingEventSource(Watchable):
             if self._closed:
                 return b""
             self._reading = connection
-        came_late = False
-
-        def end() -> None:
-            nonlocal came_late
-            came_late = True
-            connection.abort()
-
-        timer = threading.Timer(seconds or 0.0, end)
-        timer.daemon = True
-        opened_with = self._opened_with
-        # The library's own timeout is that of the request, and this read has to end before.
-        if not connection.times_reads and (
-            seconds is not None and (opened_with is None or seconds + 1 < opened_with)
-        ):
-            timer.start()
         try:
-            chunk = connection.read(seconds)
-        except Exception:
-            if came_late:
-                raise _Late from None
-            raise
+            # The library's own timeout, which is that of the request, is soon enough for most.
+            if (
+                seconds is None
+                or connection.times_reads
+                or (self._opened_with is not None and seconds + 1 >= self._opened_with)
+            ):
+                return connection.read(seconds)
+            return _read_within(connection, seconds)
         finally:
             with self._changed:
                 self._reading = None
-            timer.cancel()
-        if came_late and not chunk:
-            raise _Late
-        return chunk
 
     def _disconnect(self) -> None:
         connection, self._connection = self._connection, None

@@ -1,8 +1,10 @@
 """Event streams over aiohttp.
 
-async with EventSource("https://example.com/events") as source:
-    async for event in source:
-        print(event.type, event.data)
+    async with EventSource("https://example.com/events") as source:
+        async for event in source:
+            print(event.type, event.data)
+
+It reconnects; `aiter_events` is for one response that you have already.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
 """Event streams over httpx or httpx2, whose clients are alike: sync, and async on asyncio and trio.
 
-with EventSource("https://example.com/events") as source:
-    for event in source:
-        print(event.type, event.data)
+    with EventSource("https://example.com/events") as source:
+        for event in source:
+            print(event.type, event.data)
 
-async with AsyncEventSource("https://example.com/events") as source:
-    async for event in source:
-        print(event.type, event.data)
+    async with AsyncEventSource("https://example.com/events") as source:
+        async for event in source:
+            print(event.type, event.data)
+
+It reconnects; `iter_events` and `aiter_events` are for one response that you have already.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Event streams over requests.
 
-with EventSource("https://example.com/events") as source:
-    for event in source:
-        print(event.type, event.data)
+    with EventSource("https://example.com/events") as source:
+        for event in source:
+            print(event.type, event.data)
+
+It reconnects; `iter_events` is for one response that you have already.
 """
 
 from __future__ import annotations
