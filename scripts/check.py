@@ -61,30 +61,29 @@ def check_coverage() -> None:
 
 
 def check_tests() -> None:
-    """Run the tests on each supported version of Python that is found."""
+    """Build the distributions, and test the wheel on each supported Python that is found.
+
+    Outside the checkout, so that what is tested is what is installed.
+    """
     interpreters = find_interpreters(VERSIONS)
-    for version in VERSIONS:
-        if version not in interpreters:
-            print(f"Python {version}: not found, not tested")
-            continue
-        environment = ensure(ROOT / f".venv-{version}", "test", python=interpreters[version])
-        print(f"Python {version}: {interpreters[version]}", flush=True)
-        run(environment, "-m", *TESTS)
-
-
-def check_wheel() -> None:
-    """Build the distributions, install the wheel elsewhere and run the tests against it."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         run(python(), "-m", "build", "--outdir", folder / "dist")
         (wheel,) = (folder / "dist").glob("*.whl")
-        environment = ensure(folder / "venv", "test", project=False)
-        run(environment, "-m", "pip", "install", "--quiet", "--no-index", wheel)
         for name in ("docs", "tests"):
             shutil.copytree(ROOT / name, folder / name)
         for name in ("pyproject.toml", "README.md"):
             shutil.copy(ROOT / name, folder)
-        run(environment, "-m", *TESTS, "-o", "pythonpath=", cwd=folder)
+        for version in VERSIONS:
+            if version not in interpreters:
+                print(f"Python {version}: not found, not tested")
+                continue
+            found = interpreters[version]
+            print(f"Python {version}: {found}", flush=True)
+            environment = ensure(ROOT / f".venv-{version}", "test", python=found, project=False)
+            install = ["pip", "install", "--quiet", "--no-index", "--force-reinstall", "--no-deps"]
+            run(environment, "-m", *install, wheel)
+            run(environment, "-m", *TESTS, "-o", "pythonpath=", cwd=folder)
 
 
 STEPS: dict[str, Callable[[], None]] = {
@@ -94,7 +93,6 @@ STEPS: dict[str, Callable[[], None]] = {
     "pyright": check_pyright,
     "coverage": check_coverage,
     "tests": check_tests,
-    "wheel": check_wheel,
 }
 
 

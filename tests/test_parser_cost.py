@@ -7,12 +7,13 @@ make that sixteen times as slow; the bound leaves room for noise. The best of se
 from __future__ import annotations
 
 import time
-import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sansio_sse import Event, EventStreamParser
+
+from .memory import traced_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,17 +160,13 @@ def test_memory_for_a_large_event_stays_within_two_and_a_half_times_its_size(
     ready = chunks()
     parser = EventStreamParser()
     events: list[Event] = []
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for chunk in ready:
             events += parser.feed(chunk)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
     assert len(events) == 1
     assert len(events[0].data or events[0].id or events[0].type) >= size - 1
     # What a window of lines takes does not grow with the event.
-    assert peak <= 2.5 * size + 1_000_000
+    assert memory.peak <= 2.5 * size + 1_000_000
 
 
 @pytest.mark.parametrize("start", [b":", b": ", b"unknown:", b"unknown: "])
@@ -179,11 +176,7 @@ def test_memory_for_a_large_ignored_line_that_is_asked_for_stays_within_the_same
     size = 8 * MIB
     chunks = cut(start + b"x: y" * (size // 4) + b"\n", 65536)
     parser = EventStreamParser()
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         items = [item for chunk in chunks for item in parser.feed_items(chunk)]
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
     assert len(items) == 1
-    assert peak <= 2.5 * size + 1_000_000
+    assert memory.peak <= 2.5 * size + 1_000_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,8 @@ from sansio_sse import (
     EventTooLarge,
 )
 from sansio_sse.testing import chunkings
+
+from .memory import traced_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -94,15 +95,11 @@ def test_each_block_has_the_limit_to_itself() -> None:
 def test_what_nobody_will_see_does_not_count_and_is_not_held(start: bytes) -> None:
     parser = EventStreamParser(max_event_bytes=LIMIT)
     parser.feed(b"data: a\n" + start)
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for _ in range(200):
             assert parser.feed(b"c" * 10_000) == []
-        held, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 2_000
-    assert peak < 30_000
+    assert memory.held < 2_000
+    assert memory.peak < 30_000
     assert parser.feed(b"\n\n") == [Event(data="a")]
 
 
@@ -156,16 +153,11 @@ def test_id_of_a_block_that_is_too_large_does_not_count() -> None:
 
 def test_buffers_are_given_back_after_the_error() -> None:
     parser = EventStreamParser(max_event_bytes=1_000_000)
-    tracemalloc.start()
-    try:
-        with pytest.raises(EventTooLarge):
-            for _ in range(200):
-                parser.feed(b"data: " + b"x" * 10_000 + b"\n")
-        held, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 50_000
-    assert peak < 2_500_000
+    with traced_memory() as memory, pytest.raises(EventTooLarge):
+        for _ in range(200):
+            parser.feed(b"data: " + b"x" * 10_000 + b"\n")
+    assert memory.held < 50_000
+    assert memory.peak < 2_500_000
 
 
 def test_short_tail_can_pass_a_tiny_limit_too() -> None:
@@ -223,14 +215,10 @@ def test_comment_too_long_for_feed_items_is_skipped_by_feed() -> None:
 def test_comment_begun_in_feed_items_is_not_held_by_feed() -> None:
     parser = EventStreamParser(max_event_bytes=None)
     parser.feed_items(b"\n: ping")
-    tracemalloc.start()
-    try:
+    with traced_memory() as memory:
         for _ in range(100):
             parser.feed(b"x" * 10_000)
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 2_000
+    assert memory.held < 2_000
 
 
 @pytest.mark.parametrize("limit", [100, 60_000, 131_072, 150_000, 200_000])
@@ -284,15 +272,10 @@ def test_failed_parser_keeps_nothing_of_the_callers(kind: Callable[[bytearray], 
 def test_failed_parser_gives_back_one_long_line() -> None:
     parser = EventStreamParser(max_event_bytes=1_000_000)
     parser.feed(b"data: ")
-    tracemalloc.start()
-    try:
-        with suppress(EventTooLarge):
-            while True:
-                parser.feed(b"x" * 60_000)
-        held, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert held < 10_000
+    with traced_memory() as memory, suppress(EventTooLarge):
+        while True:
+            parser.feed(b"x" * 60_000)
+    assert memory.held < 10_000
 
 
 @pytest.mark.parametrize("size", [1, 3])
