@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import sansio_sse
+import sansio_sse.llm
 import sansio_sse.testing
 
 if TYPE_CHECKING:
@@ -32,9 +33,11 @@ VECTORS = Path(__file__).parent / "vectors" / "parser.json"
 # Nothing here does I/O, looks at the machine or has state that a caller could see.
 ALLOWED = {
     "__future__",
+    "abc",
     "codecs",
     "collections",
     "collections.abc",
+    "contextlib",
     # For the dates of `Retry-After`. That it could tell the time is what CLOCK is for.
     "datetime",
     # The states of a source, and what can come to it.
@@ -65,7 +68,7 @@ def core_files() -> list[Path]:
 
 
 def public_modules() -> list[ModuleType]:
-    return [sansio_sse, sansio_sse.testing]
+    return [sansio_sse, sansio_sse.llm, sansio_sse.testing]
 
 
 def public_names() -> list[tuple[str, object]]:
@@ -79,6 +82,7 @@ def public_names() -> list[tuple[str, object]]:
 def test_there_is_a_core_to_look_at() -> None:
     names = {path.name for path in core_files()}
     assert {"_parser.py", "_encoder.py", "_event_source.py", "_backoff.py"} < names
+    assert {"_assembler.py", "chat_completions.py", "responses.py", "messages.py"} < names
 
 
 @pytest.mark.parametrize("path", core_files(), ids=lambda path: path.name)
@@ -125,11 +129,12 @@ def test_core_looks_at_no_clock(path: Path) -> None:
             assert node.attr not in CLOCK
 
 
-def test_importing_the_core_pulls_in_nothing_heavy() -> None:
-    code = """
+@pytest.mark.parametrize("name", ["sansio_sse", "sansio_sse.llm"])
+def test_importing_the_core_pulls_in_nothing_heavy(name: str) -> None:
+    code = f"""
 import sys
 before = set(sys.modules)
-import sansio_sse
+import {name}
 print(*set(sys.modules) - before)
 """
     done = subprocess.run(
@@ -250,17 +255,53 @@ def test_public_names_are_these() -> None:
         "retry_after",
     ]
     assert sansio_sse.testing.__all__ == ["chunkings", "replay"]
+    assert sansio_sse.llm.__all__ == [
+        "Assembler",
+        "AssemblyError",
+        "ChatCompletionsAssembler",
+        "Choice",
+        "Completion",
+        "Finding",
+        "Finished",
+        "GenerateContentAssembler",
+        "IncompleteStream",
+        "InvalidPayload",
+        "InvalidToolCall",
+        "LimitExceeded",
+        "Limits",
+        "MessagesAssembler",
+        "Part",
+        "ProviderError",
+        "ReasoningDelta",
+        "ReasoningPart",
+        "RefusalDelta",
+        "RefusalPart",
+        "ResponsesAssembler",
+        "TextDelta",
+        "TextPart",
+        "ToolArgumentsDelta",
+        "ToolCall",
+        "ToolCallStarted",
+        "Update",
+        "Usage",
+        "UsageUpdate",
+        "assemble",
+        "assemble_chunks",
+        "detect",
+        "read_error_body",
+    ]
     for module in public_modules():
         for name in module.__all__:
             assert hasattr(module, name)
 
 
 def test_every_module_declares_what_others_may_import() -> None:
-    for info in pkgutil.iter_modules([str(CORE)]):
-        if info.name not in {"_cli", "__main__"}:
-            module = importlib.import_module(f"sansio_sse.{info.name}")
-            assert module.__all__, info.name
-            assert set(module.__all__) <= set(vars(module))
+    for package in (sansio_sse, sansio_sse.llm):
+        for info in pkgutil.iter_modules(package.__path__):
+            if info.name not in {"_cli", "__main__"}:
+                module = importlib.import_module(f"{package.__name__}.{info.name}")
+                assert module.__all__, info.name
+                assert set(module.__all__) <= set(vars(module))
 
 
 def documented_constants() -> set[str]:

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import trio
 
+from .adapters.provider import ANSWER as SAID
+from .adapters.provider import NAME, WEATHER
 from .adapters.servers import starlette_server
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ def starlette_url() -> Iterator[str]:
 def test_readme_has_its_examples_and_two_commands() -> None:
     libraries = [name for name in ADAPTERS if f"sansio_sse_adapters.{name}" in "".join(EXAMPLES)]
     assert libraries == ADAPTERS
-    assert len(EXAMPLES) == 11
+    assert len(EXAMPLES) == 14
     assert [session.splitlines()[0].split()[1:4] for session in SESSIONS] == [
         ["python3", "-m", "sansio_sse"],
         ["python3", "scripts/check.py"],
@@ -57,7 +59,13 @@ def test_python_example_runs(
         "events_url": f"{starlette_url}/count?to=3&each=2",
         "chat_url": f"{starlette_url}/chat",
         "chat": CHAT,
+        "chat_completions_url": f"{starlette_url}/v1/chat/completions",
+        "responses_url": f"{starlette_url}/v1/responses",
+        "tools": [],
     }
+    checked: list[tuple[str, Any]] = []
+    names["validate"] = lambda name, arguments: checked.append((name, arguments))
+    names["run_tool"] = lambda _, arguments: {**WEATHER, **arguments}
     exec(compile(example, str(README), "exec"), names)
     if "main" in names:
         run = trio.run if "adapters.trio" in example else lambda main: asyncio.run(main())
@@ -65,6 +73,9 @@ def test_python_example_runs(
     printed = capsys.readouterr().out.splitlines()
     if "on_progress=" in example:
         assert printed == ['{"n": 2} OPEN 2']
+    elif "run_tool(" in example:
+        assert checked == [(NAME, {"city": "Oslo"})]
+        assert printed == ["".join(SAID)]
     elif "sansio_sse_adapters" in example:
         assert printed == EVENTS + ANSWER + (CHARACTERS if "characters" in example else [])
     else:

@@ -13,6 +13,8 @@
     One event, and then nothing (starlette alone).
 `GET /gzip`
     Three events, compressed whether the client asks for it or not, each flushed by itself.
+`POST /v1/chat/completions`, `POST /v1/responses`
+    What `provider.py` says (starlette alone).
 `GET /redirect?status=S&to=PATH`, `GET /html`, `GET /busy` (503)
     No streams at all.
 """
@@ -43,6 +45,8 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.applications import Starlette
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+
+from .provider import PROVIDER_ROUTES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -196,6 +200,7 @@ def starlette_app() -> Starlette:
             Route("/redirect", _redirect),
             Route("/html", _html),
             Route("/busy", _busy),
+            *PROVIDER_ROUTES,
         ]
     )
 
