@@ -42,6 +42,7 @@ ALLOWED = {
     "datetime",
     # The states of a source, and what can come to it.
     "enum",
+    "itertools",
     "json",
     # What is finite.
     "math",

@@ -15,7 +15,7 @@ from ._completion import Choice, Completion, Finding, Usage, invalid
 from ._drafts import CallDraft, ChoiceDraft
 from ._errors import AssemblyError, IncompleteStream, InvalidPayload
 from ._journal import Journal
-from ._json import as_object, as_text, load
+from ._json import as_object, as_objects, as_text, load
 from ._limits import Limits
 from ._merge import plain
 from ._provider import find_error, read_error, read_error_body
@@ -231,6 +231,10 @@ class Assembler(ABC):
             return self._recover_payloads(event, error)
         if isinstance(value, dict):
             return [(cast("dict[str, Any]", value), event)]
+        # Google's servers put errors in an array.
+        for first in as_objects(value)[:1]:
+            if (reported := find_error(first, event.type)) is not None:
+                raise reported
         if event.type == "error":
             raise read_error(value)
         shown = event.data[:_SHOWN_CHARACTERS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,7 @@ class GenerateContentAssembler(Assembler):
             return index
         message = f"a candidate has the index {str(value)[:80]!r}"
         self._journal.depart("candidate_index_invalid", message)
-        return position
+        return next(free for free in count(position) if free not in seen)
 
     def _normalised_usage(self) -> Usage:
         raw = self._usage
@@ -306,7 +307,8 @@ class _Call:
         if built := self._partial.value():
             self._objects.append(built)
         arguments = self._objects[0] if self._objects else {}
-        if any(other != arguments for other in self._objects):
+        # As text: to Python true, 1 and 1.0 are equal.
+        if len({dump(each) for each in self._objects}) > 1:
             message = "a call has two versions of its arguments"
             self._draft.spoil(self._journal.depart("partial_args_type_conflict", message))
         self._fields["args"] = arguments

@@ -277,7 +277,10 @@ class _Block:
             return
         wanted, field = _DELTAS.get(kind, ("", ""))
         if not wanted:
-            self._journal.note("unknown_event", f"a delta of type {kind[:80]!r}")
+            finding = self._journal.note("unknown_event", f"a delta of type {kind[:80]!r}")
+            if self._call:
+                # It may be a new way to send arguments.
+                self._call.spoil(finding)
             return
         # Tools of the server have types of their own: server_tool_use, mcp_tool_use.
         if wanted != self.type and not (wanted == "tool_use" and self.type.endswith("_tool_use")):

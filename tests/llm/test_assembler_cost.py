@@ -142,9 +142,11 @@ STREAMS: dict[str, tuple[type[Assembler], Event, Event]] = {
 }
 
 
-def seconds(make: type[Assembler], first: Event, again: Event, count: int) -> float:
+def seconds(
+    make: type[Assembler], first: Event, again: Event, count: int, attempts: int = 2
+) -> float:
     best = 1e9
-    for _ in range(2):
+    for _ in range(attempts):
         assembler = make(limits=Limits(max_items=None, max_calls=None))
         begin = time.perf_counter()
         feed(assembler, [first])
@@ -161,4 +163,5 @@ def test_four_times_the_deltas_cost_less_than_eight_times_as_much(name: str) -> 
 
 def test_a_hundred_thousand_deltas_of_one_call_cost_twice_what_fifty_thousand_do() -> None:
     make, first, again = STREAMS["chat arguments"]
-    assert seconds(make, first, again, 100_000) < 3 * seconds(make, first, again, 50_000)
+    once = 3 * seconds(make, first, again, 50_000, 1)
+    assert seconds(make, first, again, 100_000, 1) < once

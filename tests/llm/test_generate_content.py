@@ -1336,3 +1336,23 @@ def test_gemini_cut_after_any_event_gives_no_call(case: str, strict: bool, trunc
         assert raised.value.partial is not None
         for choice in raised.value.partial.choices:
             assert not any(made.complete for made in choice.tool_calls)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_gemini_129_error_in_an_array(strict: bool) -> None:
+    payloads: Any = [[{"error": {"code": 503, "message": "overloaded"}}], *answer(chunk())]
+    error = failure(GenerateContentAssembler(strict=strict), events(payloads))
+    assert isinstance(error, ProviderError)
+    assert (error.message, error.status, error.event) == ("overloaded", 503, 1)
+
+
+def test_gemini_133_one_index_twice_in_a_response_is_two_candidates() -> None:
+    candidates = [candidate({"text": word}, index=1, reason="STOP") for word in ("x", "y")]
+    completion = quirk([{"candidates": candidates}], "candidate_index_invalid", 1)
+    assert [(choice.index, choice.text) for choice in completion.choices] == [(1, "x"), (2, "y")]
+
+
+def test_gemini_134_true_and_1_are_two_versions() -> None:
+    parts = [opened("f"), call(args={"a": 1}, willContinue=True), call(args={"a": True})]
+    completion = run(GenerateContentAssembler(), events(answer(*map(chunk, parts))))
+    assert no_call_complete(completion)

@@ -541,6 +541,12 @@ def test_messages_101_call_before_the_cut_one_is_whole() -> None:
     assert not second.complete
 
 
+def test_messages_101_call_before_the_cut_that_was_not_stopped_is_cut() -> None:
+    blocks = [*call(0)[:-1], *text(1, "a")]
+    (made,) = tolerate(answer(*blocks, reason="max_tokens")).tool_calls
+    assert not made.complete
+
+
 # Row 103
 @pytest.mark.parametrize("pieces", [[], [""]], ids=["none", "empty"])
 @pytest.mark.parametrize("stopped", [True, False], ids=["stopped", "open"])
@@ -1567,3 +1573,11 @@ def test_messages_cut_after_any_event_gives_no_call(
             assembler.finish(truncated=truncated)
         assert raised.value.partial is not None
         assert no_call_complete(raised.value.partial)
+
+
+def test_messages_call_with_deltas_of_a_new_type_is_never_complete() -> None:
+    begun = begin(0, type="tool_use", id="toolu_1", name="get", input={})
+    new = delta(0, "future_json_delta", partial='{"x":1}')
+    completion = tolerate(answer(begun, new, stop(0), reason="tool_use"))
+    assert codes(completion) == ["unknown_event"]
+    assert no_call_complete(completion)
