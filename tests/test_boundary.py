@@ -257,6 +257,8 @@ def test_public_names_are_these() -> None:
     ]
     assert sansio_sse.testing.__all__ == ["chunkings", "replay"]
     assert sansio_sse.llm.__all__ == [
+        "DIALECTS",
+        "AnyAssembler",
         "Assembler",
         "AssemblyError",
         "ChatCompletionsAssembler",

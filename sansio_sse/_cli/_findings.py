@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
+
+from ._bounds import MAX_JSON_CHARACTERS, MAX_NAME_CHARACTERS, SAMPLE_SIZE, Sample
+from ._statuses import INTERRUPTED, LOSSES
+
+if TYPE_CHECKING:
+    from ._answer import Answer
 
 __all__ = [
-    "INTERRUPTED",
-    "LOSSES",
     "Arrival",
     "Findings",
     "Ignored",
     "LineEndings",
     "NotJson",
-    "Sample",
     "TooLarge",
     "Unknown",
 ]
-
-_T = TypeVar("_T")
-
-# Exit statuses. The second is 128 and the number of SIGINT, as shells say it.
-LOSSES = 1
-INTERRUPTED = 130
-
-# How many cases of one finding are kept: enough to see what is going on, and a bound for what a
-# hostile stream can make this hold and print.
-_SAMPLE_SIZE = 10
-
-# Text of the stream that is kept in a finding.
-_MAX_NAME_CHARACTERS = 200
-
-# Parsing takes up to twenty times the size of the text (`[[],[],…`), and decides one line of the
-# findings. Larger data is not judged.
-_MAX_JSON_CHARACTERS = 4 * 1024 * 1024
 
 _DONE = "[DONE]"
 
@@ -59,25 +45,6 @@ _BODIES = (
     (b"[", "it begins like JSON"),
     (b"<", "it begins like HTML or XML"),
 )
-
-
-class Sample(Generic[_T]):
-    """The first few cases of something that may happen without end, and how many there were."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.first: list[_T] = []
-
-    @property
-    def full(self) -> bool:
-        """Whether further cases are only counted."""
-        return len(self.first) >= _SAMPLE_SIZE
-
-    def add(self, case: _T) -> None:
-        """Count a case, and keep it if it is one of the first."""
-        self.count += 1
-        if not self.full:
-            self.first.append(case)
 
 
 @dataclass
@@ -196,6 +163,8 @@ class Findings:
     json_events: int = 0
     other_events: int = 0
     not_json: Sample[NotJson] = field(default_factory=Sample[NotJson])
+    # What a stream in a dialect of a language model comes to; None for any other stream.
+    answer: Answer | None = None
     arrival: Arrival | None = None
     interrupted: bool = False
 
@@ -223,7 +192,8 @@ class Findings:
             "pending_block": self.pending_block is not None and not self.interrupted,
             "not_json": self.json_stream and self.not_json.count > 0,
         }
-        return [name for name, is_so in found.items() if is_so]
+        names = [name for name, is_so in found.items() if is_so]
+        return names + self.answer.losses if self.answer else names
 
     @property
     def status(self) -> int:
@@ -235,10 +205,10 @@ class Findings:
     def add_unknown(self, name: str, offset: int) -> None:
         """Count a field that the specification does not know."""
         self.unknown_fields += 1
-        name = name[:_MAX_NAME_CHARACTERS]
+        name = name[:MAX_NAME_CHARACTERS]
         unknown = self.unknown_names.get(name)
         if unknown is None:
-            if len(self.unknown_names) >= _SAMPLE_SIZE:
+            if len(self.unknown_names) >= SAMPLE_SIZE:
                 return
             unknown = self.unknown_names[name] = Unknown(name, offset)
         unknown.count += 1
@@ -246,7 +216,7 @@ class Findings:
     def add_event(self, offset: int, data: str) -> int:
         """Count an event, judge its data, and return its number."""
         self.events += 1
-        if len(data) > _MAX_JSON_CHARACTERS:
+        if len(data) > MAX_JSON_CHARACTERS:
             self.other_events += 1
         elif data.strip() == _DONE:
             self.done = self.events

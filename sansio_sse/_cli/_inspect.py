@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from ._findings import Arrival
+from ._source import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -12,18 +13,9 @@ if TYPE_CHECKING:
 
     from ._findings import Findings
     from ._scanner import Row, Scanner
+    from ._source import Source
 
-__all__ = ["Renderer", "Source", "SourceError", "inspect"]
-
-_READ_BYTES = 64 * 1024
-
-
-class Source(Protocol):
-    """Where the bytes come from: any buffered binary file."""
-
-    def read1(self, size: int, /) -> bytes:
-        """Return what is there, up to `size` bytes; wait only if nothing is; none at the end."""
-        ...
+__all__ = ["Renderer", "inspect"]
 
 
 class Renderer(Protocol):
@@ -31,10 +23,6 @@ class Renderer(Protocol):
 
     def rows(self, rows: Sequence[Row], seconds: float) -> str: ...
     def findings(self, findings: Findings) -> str: ...
-
-
-class SourceError(Exception):
-    """The source can't be opened, or failed in the middle of the stream; the text says why."""
 
 
 def inspect(
@@ -63,7 +51,7 @@ def inspect(
     begin = first = last = clock() if clock else 0.0
     interrupted = False
     try:
-        while not scanner.failed and (chunk := _read(source)):
+        while not scanner.failed and (chunk := read(source)):
             last = clock() if clock else 0.0
             if not scanner.findings.size:
                 first = last
@@ -78,10 +66,3 @@ def inspect(
     output.write(renderer.findings(findings))
     output.flush()
     return findings.status
-
-
-def _read(source: Source) -> bytes:
-    try:
-        return source.read1(_READ_BYTES)
-    except OSError as error:
-        raise SourceError(error.strerror or str(error)) from error

@@ -6,14 +6,18 @@ Every character beyond ASCII is escaped, so that the lines are valid in any enco
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from .._events import Comment, Event, Retry
+from ._document import error_fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ._findings import Findings, Ignored, Sample
+    from ._answer import Answer
+    from ._bounds import Sample
+    from ._findings import Findings, Ignored
     from ._scanner import Row
 
 __all__ = ["JsonLines"]
@@ -105,6 +109,8 @@ def _findings(findings: Findings) -> dict[str, Any]:
             "count": findings.not_json.count,
             "events": [event._asdict() for event in findings.not_json.first],
         },
+        "dialect": findings.answer and findings.answer.dialect,
+        "answer": findings.answer and _answer(findings.answer),
         "arrival": arrival and {**arrival._asdict(), "held_back": findings.held_back},
         "interrupted": findings.interrupted,
         "losses": findings.losses,
@@ -124,3 +130,33 @@ def _places(places: Sample[int]) -> dict[str, Any]:
 
 def _ignored(fields: Sample[Ignored]) -> dict[str, Any]:
     return {"count": fields.count, "fields": [field._asdict() for field in fields.first]}
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "complete": answer.complete,
+        "error": answer.error and error_fields(answer.error),
+        "calls": answer.calls,
+        "invalid_calls": {
+            "count": answer.invalid_calls.count,
+            "calls": [
+                {**asdict(call), "problem": call.problem._asdict()}
+                for call in answer.invalid_calls.first
+            ],
+        },
+        "finish_reasons": {
+            "count": answer.finish_reasons.count,
+            "events": [reason._asdict() for reason in answer.finish_reasons.first],
+        },
+        "usage": [
+            {**asdict(place), "every": place.count == answer.payloads}
+            for place in answer.usage.values()
+        ],
+        "empty_choices": _events(answer.empty_choices),
+        "repeated_roles": _events(answer.repeated_roles),
+        "departures": [asdict(departure) for departure in answer.departures],
+    }
+
+
+def _events(events: Sample[int]) -> dict[str, Any]:
+    return {"count": events.count, "events": events.first}

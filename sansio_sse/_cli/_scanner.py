@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .._errors import EventTooLarge
 from .._events import Comment, Event, Item, Retry
+from ._answer import AnswerReader
 from ._findings import Findings, Ignored, TooLarge
 from ._utf8 import Utf8Check
 
@@ -49,7 +50,8 @@ class Row(NamedTuple):
 class Scanner:
     """Reads one stream and gathers what there is to say about it.
 
-    What it holds is bounded by the parser's `max_event_bytes`, plus a constant.
+    What it holds is bounded by the parser's `max_event_bytes` and the limits of an assembler, plus
+    a constant.
 
     Args:
         parser: A new parser that replaces invalid UTF-8.
@@ -64,6 +66,7 @@ class Scanner:
         self.failed = False
         self._parser = parser
         self._utf8 = Utf8Check(self.findings.invalid_utf8)
+        self._answer = AnswerReader()
         # What has been read of a byte order mark that may still become one; None once the stream
         # has begun.
         self._bom: bytes | None = b""
@@ -112,7 +115,12 @@ class Scanner:
             if self._parser.pending:
                 self.findings.pending_block = self._block_offset
             unfinished = self._line_start[:_START_BYTES]
-        self.findings.judge_body(self._beginning, unfinished)
+        findings = self.findings
+        findings.judge_body(self._beginning, unfinished)
+        findings.answer = self._answer.finish(
+            truncated=findings.pending_block is not None,
+            whole=not (self.failed or findings.interrupted),
+        )
         return self.findings
 
     def _read(self, chunk: bytes, rows: list[Row]) -> None:
@@ -177,6 +185,7 @@ class Scanner:
 
     def _row(self, item: Item) -> Row:
         findings = self.findings
+        self._answer.take(item)
         match item:
             case Event():
                 number = findings.add_event(self._block_offset, item.data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import unicodedata
 from functools import lru_cache
@@ -15,6 +17,9 @@ __all__ = ["MIN_COLUMNS", "Terminal"]
 
 # Select Graphic Rendition parameters (ECMA-48, 8.3.117).
 _STYLES = {"faint": "2", "alarm": "31", "heading": "1", "notice": "33"}
+
+# What JSON holds beside strings is plain ASCII.
+_NOT_PLAIN = re.compile(r"[^\n -~]")
 
 # Less than this leaves nothing of a row to be shown.
 MIN_COLUMNS = 60
@@ -84,6 +89,10 @@ class Terminal:
             text = self.ellipsis + tail
         return self.column(text, columns)
 
+    def escape_json(self, text: str) -> str:
+        """Return JSON in which characters are escaped that can't be shown, or do more than that."""
+        return _NOT_PLAIN.sub(lambda match: self._escaped(match[0]), text)
+
     def _fit(self, text: str, columns: int) -> tuple[str, int]:
         columns = max(columns, 0)
         more = self.ellipsis[:columns]
@@ -121,6 +130,11 @@ class Terminal:
             return character, 0
         # "Wide" and "fullwidth" take two columns (Unicode Standard Annex #11).
         return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+    def _escaped(self, character: str) -> str:
+        if character.isprintable() and self._encodes(character):
+            return character
+        return json.dumps(character)[1:-1]
 
     def _encodes(self, character: str) -> bool:
         try:

@@ -6,7 +6,7 @@ from codecs import utf_8_decode
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._findings import Sample
+    from ._bounds import Sample
 
 __all__ = ["Utf8Check"]
 

@@ -1,5 +1,7 @@
 """LLM streams without I/O: events in, one complete, checked answer out."""
 
+from ._any import DIALECTS, AnyAssembler
+from ._assemble import assemble, assemble_chunks
 from ._assembler import Assembler
 from ._completion import (
     Choice,
@@ -12,7 +14,7 @@ from ._completion import (
     ToolCall,
     Usage,
 )
-from ._detect import assemble, assemble_chunks, detect
+from ._detect import detect
 from ._errors import (
     AssemblyError,
     IncompleteStream,
@@ -39,6 +41,8 @@ from .messages import MessagesAssembler
 from .responses import ResponsesAssembler
 
 __all__ = [
+    "DIALECTS",
+    "AnyAssembler",
     "Assembler",
     "AssemblyError",
     "ChatCompletionsAssembler",

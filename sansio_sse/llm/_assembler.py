@@ -175,6 +175,16 @@ class Assembler(ABC):
                 self._fail(error)
         return self._completion
 
+    def partial(self, problem: Finding | None = None) -> Completion:
+        """Return what arrived so far: not complete, and none of its calls may be run.
+
+        For whoever gives a stream up: a timeout, a user who has seen enough.
+
+        Args:
+            problem: Why, for the calls; by default that the stream was not finished.
+        """
+        return self._complete(problem or Finding("unfinished", "the stream was not finished"))
+
     def _take_event(self, event: Event) -> None:
         journal = self._journal
         journal.count("max_events")

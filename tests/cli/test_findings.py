@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sansio_sse._cli._findings import Arrival, Findings, LineEndings, NotJson, Sample, Unknown
+from sansio_sse._cli._bounds import Sample
+from sansio_sse._cli._findings import Arrival, Findings, LineEndings, NotJson, Unknown
 
 
 def judge(*datas: str) -> Findings:

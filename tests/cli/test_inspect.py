@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sansio_sse import EventStreamParser
-from sansio_sse._cli._inspect import SourceError, inspect
+from sansio_sse._cli._inspect import inspect
 from sansio_sse._cli._json_lines import JsonLines
 from sansio_sse._cli._scanner import Scanner
+from sansio_sse._cli._source import SourceError
 from sansio_sse._cli._table import Table
 from sansio_sse._cli._terminal import Terminal
 

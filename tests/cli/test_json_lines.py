@@ -98,6 +98,8 @@ def test_the_findings_are_one_object() -> None:
             "count": 1,
             "events": [{"number": 4, "offset": 89, "reason": "Expecting value at character 1"}],
         },
+        "dialect": None,
+        "answer": None,
         "arrival": {"wait": 2.0, "span": 0.05, "held_back": True},
         "interrupted": False,
         "losses": [
@@ -119,6 +121,65 @@ def test_what_follows_from_another_kind_of_body_is_kept() -> None:
     assert line["not_an_event_stream"] == "it begins like HTML or XML"
     assert line["blocks_without_data"]["count"] == 1
     assert line["unknown_fields"]["names"] == [{"name": "<html>", "count": 1, "offset": 0}]
+
+
+def test_the_answer_of_a_language_model_is_an_object() -> None:
+    fragment = {"function": {"name": "f", "arguments": "{"}}
+    choice = {"delta": {"role": "assistant", "tool_calls": [fragment]}, "index": 0}
+    usage = {"total_tokens": 3}
+    payloads = [
+        {"choices": [choice], "usage": usage},
+        {"choices": [{"delta": {"role": "assistant"}, "index": 0, "finish_reason": "tool_calls"}]},
+        {"choices": [], "usage": usage},
+    ]
+    stream = "".join(f"data: {json.dumps(payload)}\n\n" for payload in payloads)
+    line = line_of(findings_of(stream.encode()))
+    assert line["dialect"] == "chat"
+    problem = {
+        "code": "arguments_invalid_json",
+        "message": "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "event": None,
+    }
+    assert line["answer"] == {
+        "complete": False,
+        "error": None,
+        "calls": 1,
+        "invalid_calls": {
+            "count": 1,
+            "calls": [{"choice": 0, "index": 0, "name": "f", "problem": problem}],
+        },
+        "finish_reasons": {
+            "count": 1,
+            "events": [{"event": 2, "choice": 0, "reason": "tool_calls"}],
+        },
+        "usage": [{"name": "usage", "first": 1, "last": 3, "count": 2, "every": False}],
+        "empty_choices": {"count": 1, "events": [3]},
+        "repeated_roles": {"count": 1, "events": [2]},
+        "departures": [
+            {
+                "code": "tool_index_missing",
+                "message": "a fragment of a call has no index",
+                "events": [1],
+            },
+            {"code": "tool_id_missing", "message": "call 0 has no id", "events": [2]},
+        ],
+    }
+    assert (line["losses"], line["status"]) == (["invalid_calls"], 1)
+
+
+def test_an_error_of_the_provider_is_an_object() -> None:
+    line = line_of(findings_of(b'data: {"error": {"message": "no", "code": 503}}\n\n'))
+    assert line["dialect"] is None
+    assert line["answer"]["error"] == {
+        "code": "provider_error",
+        "message": "no",
+        "event": 1,
+        "type": None,
+        "provider_code": 503,
+        "status": 503,
+        "retryable": True,
+    }
+    assert (line["losses"], line["status"]) == (["provider_error"], 1)
 
 
 def test_what_is_not_there_is_null() -> None:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import random
+import re
 import runpy
 import subprocess
 import sys
@@ -43,8 +44,8 @@ def feed_stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name[:2])
 def test_a_capture_is_shown_event_by_event(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status = main(["inspect", str(path)])
-    # The one with an error in a field that clients ignore.
-    assert status == (1 if path.name.startswith("10_") else 0)
+    # Those with an error of the provider; one has it in a field that clients ignore.
+    assert status == (1 if path.name.startswith(("03_", "10_")) else 0)
     events = sansio_sse.parse(path.read_bytes())
     output = capsys.readouterr().out
     numbers = [line[:4].strip() for line in output.splitlines()]
@@ -75,6 +76,7 @@ def test_standard_input_is_read_with_the_time(
     assert "first byte after 2.50 s, last one 0.00 s later" in output
 
 
+@pytest.mark.parametrize("command", ["inspect", "assemble"])
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -85,9 +87,9 @@ def test_standard_input_is_read_with_the_time(
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_line_and_status_2(
-    name: str, reason: str, capsys: pytest.CaptureFixture[str]
+    command: str, name: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["inspect", name]) == 2
+    assert main([command, name]) == 2
     output = capsys.readouterr()
     assert (output.out, output.err) == ("", f"sansio-sse: cannot read {name!r}: {reason}\n")
 
@@ -126,6 +128,11 @@ def test_a_process_without_standard_error_fails_in_silence(
         ["inspect", "--nonsense", "x"],
         ["inspect", "--js", "x"],
         ["inspect", "a", "b"],
+        ["inspect", "--strict", "x"],
+        ["assemble"],
+        ["assemble", "--json", "x"],
+        ["assemble", "--dialect", "openai", "x"],
+        ["assemble", "--stri", "x"],
     ],
 )
 def test_wrong_arguments_give_status_2_and_the_usage_of_the_command(
@@ -134,26 +141,57 @@ def test_wrong_arguments_give_status_2_and_the_usage_of_the_command(
     with pytest.raises(SystemExit) as exit_:
         main(arguments)
     assert exit_.value.code == 2
-    usage = "usage: sansio-sse inspect [" if "inspect" in arguments else "usage: sansio-sse ["
+    command = [name for name in ("inspect", "assemble") if name in arguments]
+    usage = " ".join(["usage: sansio-sse", *command, "["])
     assert capsys.readouterr().err.startswith(usage)
 
 
-def test_help_tells_keys_statuses_and_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "by_hand", "words"),
+    [
+        (
+            "inspect",
+            "These mean",
+            ("last_event_id", "dialect", "provider_error", "60 columns", "curl -sN"),
+        ),
+        (
+            "assemble",
+            "The object",
+            ("--strict", "(Gemini", "tool_calls", "other_choices", "curl -sN"),
+        ),
+    ],
+)
+def test_help_tells_keys_statuses_and_an_example(
+    command: str, by_hand: str, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as exit_:
-        main(["inspect", "--help"], prog="python3 -m sansio_sse")
+        main([command, "--help"], prog="python3 -m sansio_sse")
     assert exit_.value.code == 0
     text = capsys.readouterr().out
-    for words in (
-        "last_event_id",
-        "exit status:",
-        "60 columns",
-        "curl -sN",
-        "python3 -m sansio_sse inspect -",
-    ):
-        assert words in text
+    for word in (*words, "exit status:", f"python3 -m sansio_sse {command} -"):
+        assert word in text
     # argparse wraps the rest to the terminal.
-    written_by_hand = text[text.index("These mean") :]
-    assert max(map(len, written_by_hand.splitlines())) <= 80
+    assert max(map(len, text[text.index(by_hand) :].splitlines())) <= 80
+
+
+def test_help_of_inspect_names_every_key_of_the_findings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["inspect", "--json", str(CAPTURES[0])]) == 0
+    findings = json.loads(capsys.readouterr().out.splitlines()[-1])
+    with pytest.raises(SystemExit):
+        main(["inspect", "--help"])
+    words = set(re.findall(r"\w+", capsys.readouterr().out))
+    assert {*findings, *findings["answer"]} <= words
+
+
+def test_help_of_assemble_names_every_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["assemble", str(CAPTURES[2])]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    with pytest.raises(SystemExit):
+        main(["assemble", "--help"])
+    words = set(re.findall(r"\w+", capsys.readouterr().out))
+    assert {*printed, *printed["tool_calls"][0], *printed["usage"]} <= words
 
 
 def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,23 +216,27 @@ def test_importing_the_module_runs_nothing(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out == ""
 
 
-def test_an_interrupt_while_writing_gives_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", ["inspect", "assemble"])
+def test_an_interrupt_while_writing_gives_status_130(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Interrupted(io.StringIO):
         def write(self, _: str, /) -> int:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(sys, "stdout", Interrupted())
-    assert main(["inspect", str(CAPTURES[0])]) == 130
+    assert main([command, str(CAPTURES[0])]) == 130
 
 
+@pytest.mark.parametrize("command", ["inspect", "assemble"])
 def test_output_that_nobody_reads_any_more_ends_quietly(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as output:
         monkeypatch.setattr(sys, "stdout", output)
-        assert main(["inspect", str(CAPTURES[0])]) == 141
+        assert main([command, str(CAPTURES[0])]) == 141
     assert capsys.readouterr().err == ""
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sansio_sse._cli._findings import Sample
+from sansio_sse._cli._bounds import Sample
 from sansio_sse._cli._utf8 import Utf8Check
 
 

@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sansio_sse import Comment, Event, EventStreamParser, EventTooLarge, Retry, UnknownField, encode
+from sansio_sse import (
+    Comment,
+    Event,
+    EventStreamParser,
+    EventTooLarge,
+    LocalProtocolError,
+    Retry,
+    UnknownField,
+    encode,
+)
 from sansio_sse.llm import (
+    AnyAssembler,
     Assembler,
     AssemblyError,
     ChatCompletionsAssembler,
     GenerateContentAssembler,
     IncompleteStream,
     InvalidPayload,
+    Limits,
     MessagesAssembler,
     ProviderError,
     ResponsesAssembler,
@@ -44,7 +55,9 @@ TELLING: list[tuple[Event, type[Assembler] | None]] = [
     (event({"type": "keepalive", "sequence_number": 3}), ResponsesAssembler),
     (event({"type": "message_start", "message": {}}), MessagesAssembler),
     (event({}, "content_block_delta"), MessagesAssembler),
-    (event({"type": "ping"}), MessagesAssembler),
+    # Proxies of Responses send it too.
+    (event({"type": "ping"}), None),
+    (event({"type": "ping"}, "ping"), None),
     (event({"candidates": []}), GenerateContentAssembler),
     (event({"promptFeedback": {"blockReason": "SAFETY"}}), GenerateContentAssembler),
     (event({"usageMetadata": {"trafficType": "ON_DEMAND"}}), GenerateContentAssembler),
@@ -122,13 +135,61 @@ def test_items_before_the_telling_one_are_read_too() -> None:
     ]
 
 
-def test_stream_that_never_tells_is_read_as_chat_completions() -> None:
-    with pytest.raises(IncompleteStream) as raised:
-        assemble([event({"hello": 1})] * 500)
-    assert raised.value.code == "missing_finish_reason"
-    late = [*[event({"hello": 1})] * 101, event({"candidates": [{"finishReason": "STOP"}]})]
-    with pytest.raises(IncompleteStream):
-        assemble(late)
+def test_stream_that_never_tells_is_given_up() -> None:
+    late = [*[event({"hello": 1})] * 100, event({"candidates": [{"finishReason": "STOP"}]})]
+    assert assemble(late).finish_reason == "STOP"
+    for events in ([event({"hello": 1})] * 3, [event({"hello": 1}), *late]):
+        with pytest.raises(InvalidPayload) as raised:
+            assemble(events)
+        assert raised.value.code == "unknown_dialect"
+        assert raised.value.partial is not None
+
+
+def test_comments_before_the_first_event_are_not_counted() -> None:
+    assert assemble([*[Comment(" ping")] * 500, event({"candidates": [{"finishReason": "STOP"}]})])
+
+
+def test_options_of_any_dialect_are_those_of_the_one_that_is_found() -> None:
+    call = {"functionCall": {"name": "f", "args": {"a": 1}}}
+    candidate = {"content": {"parts": [call]}, "finishReason": "STOP"}
+    events = [event({"hello": 1}), event({"candidates": [candidate]})]
+    options: list[tuple[dict[str, Any], str]] = [
+        ({"known_tools": []}, "unknown_tool"),
+        ({"validate": lambda *_: False}, "arguments_refused"),
+        ({"limits": Limits(max_events=1)}, "limit_exceeded"),
+    ]
+    for given, code in options:
+        with pytest.raises(AssemblyError) as raised:
+            assemble(events, AnyAssembler(strict=True, **given))
+        assert raised.value.code == code
+
+
+def test_wrong_options_of_any_dialect_are_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"dialect": "claude"},
+        {"strict": 1},
+        {"loads": None},
+        {"limits": None},
+        {"known_tools": "f"},
+    ]
+    for options in wrong:
+        with pytest.raises(LocalProtocolError):
+            AnyAssembler(**options)
+    with pytest.raises(LocalProtocolError, match="pass one of 'chat', 'responses', 'messages'"):
+        AnyAssembler("claude")
+
+
+def test_partial_of_a_stream_that_was_given_up_has_nothing_to_run() -> None:
+    entry = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+    delta = {"content": "hi", "tool_calls": [entry]}
+    for assembler in (AnyAssembler(), ChatCompletionsAssembler()):
+        assembler.feed(event({"choices": [{"index": 0, "delta": delta}]}))
+        partial = assembler.partial()
+        assert (partial.text, partial.complete) == ("hi", False)
+        (call,) = partial.tool_calls
+        assert call.problem is not None
+        assert (call.complete, call.problem.code) == (False, "unfinished")
+    assert AnyAssembler().partial().choices == ()
 
 
 def test_stream_of_no_events_is_empty() -> None:
