@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from sansio_sse.llm import Completion, Update
 
+# Each runs in eight combinations, on each interpreter.
+few = settings(max_examples=40)
 each_dialect = pytest.mark.parametrize("name", DIALECTS)
 RANDOMS = st.randoms(use_true_random=False)
 
@@ -38,6 +40,7 @@ def encoded(events: list[Event]) -> bytes:
 
 @each_dialect
 @pytest.mark.parametrize("strict", [False, True])
+@few
 @given(answer=ANSWERS, random=RANDOMS)
 def test_completion_is_what_was_written(
     name: str, strict: bool, answer: Answer, random: Random
@@ -60,6 +63,7 @@ def test_completion_is_what_was_written(
 
 
 @each_dialect
+@few
 @given(answer=ANSWERS, random=RANDOMS)
 def test_updates_come_to_the_parts_of_the_completion(
     name: str, answer: Answer, random: Random
@@ -95,6 +99,7 @@ def joined(updates: list[Update]) -> dict[int, str]:
 
 @each_dialect
 @pytest.mark.parametrize("strict", [False, True])
+@few
 @given(answer=ANSWERS, random=RANDOMS)
 def test_without_its_end_a_stream_has_no_call_to_run(
     name: str, strict: bool, answer: Answer, random: Random
@@ -161,7 +166,7 @@ def broken(events: list[Event], random: Random) -> list[Event]:
 
 @each_dialect
 @pytest.mark.parametrize("strict", [False, True])
-@settings(max_examples=100)
+@few
 @given(answer=ANSWERS, random=RANDOMS)
 def test_broken_streams_raise_nothing_but_documented_errors(
     name: str, strict: bool, answer: Answer, random: Random
@@ -200,6 +205,7 @@ def test_broken_streams_raise_nothing_but_documented_errors(
 
 
 @pytest.mark.parametrize("strict", [False, True])
+@few
 @given(data=st.binary(max_size=200), random=RANDOMS)
 def test_bytes_that_are_no_stream_raise_nothing_but_documented_errors(
     strict: bool, data: bytes, random: Random
