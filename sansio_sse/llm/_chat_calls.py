@@ -80,7 +80,11 @@ class ChatCalls:
         self._argue(self._legacy, body.get("arguments"), data)
 
     def attach(self, extra: dict[str, Any]) -> bool:
-        """Keep fields that came for the calls and not in one with the last one, if there is any."""
+        """Keep fields that came beside the calls with the last call opened.
+
+        Returns:
+            Whether there is one.
+        """
         if self._last is None:
             return False
         merge(self._last.extra, extra)

@@ -172,7 +172,8 @@ class CallDraft:
                 # They may be those of another call.
                 journal.lost = journal.lost or finding
         if self.id:
-            journal.use_id(self.id)
+            if (twice := journal.use_id(self.id, self._choice)) is not None:
+                self.spoil(twice)
         else:
             if not self.id_optional:
                 journal.depart("tool_id_missing", f"call {self.index} has no id")

@@ -55,7 +55,8 @@ class Journal:
         self._codes: Counter[str] = Counter()
         self._known_tools = known_tools
         self._seen_call_ids = frozenset(seen_call_ids)
-        self._ids: set[str] = set()
+        # The choices that each id of a call is in.
+        self._ids: dict[str, set[int]] = {}
         self._checked: tuple[str, bool] | None = None
 
     def depart(
@@ -132,19 +133,30 @@ class Journal:
         if self._known_tools is not None and name not in self._known_tools:
             self.depart("unknown_tool", f"{name[:80]!r} is none of the known tools")
 
-    def use_id(self, call_id: str) -> None:
-        """Depart if a call has the id of another one: to run it might be to run that one again."""
+    def use_id(self, call_id: str, choice: int) -> Finding | None:
+        """Depart if a call of a choice has the id of another one.
+
+        Returns:
+            Why it must not be run: the answer has that call already. That an earlier round had one
+            of this id proves nothing, for some servers count from the start in each.
+        """
         if call_id in self._seen_call_ids:
             self.depart("tool_id_reused", f"call id {call_id[:80]!r} was seen in an earlier round")
-        if call_id in self._ids:
-            self.depart("tool_id_reused", f"call id {call_id[:80]!r} is that of two calls")
-        self._ids.add(call_id)
+        choices = self._ids.setdefault(call_id, set())
+        finding = None
+        if choices:
+            message = f"call id {call_id[:80]!r} is that of two calls"
+            finding = self.depart("tool_id_reused", message)
+        again = choice in choices
+        choices.add(choice)
+        return finding if again else None
 
     def make_id(self) -> str:
         """Return an id for a call that the server gave none: the same for the same stream."""
         number = len(self._ids)
-        taken = self._ids | self._seen_call_ids
-        while (call_id := f"call_{number}") in taken:
+        call_id = f"call_{number}"
+        while call_id in self._ids or call_id in self._seen_call_ids:
             number += 1
-        self._ids.add(call_id)
+            call_id = f"call_{number}"
+        self._ids[call_id] = set()
         return call_id

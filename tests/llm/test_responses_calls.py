@@ -185,7 +185,9 @@ def test_responses_call_id_used_twice() -> None:
         {**PUTS.begin, "call_id": "call_fc_0"}, PUTS.events, {**PUTS.done, "call_id": "call_fc_0"}
     )
     payloads = stream(PAYS, twin)
-    assert codes(tolerate(payloads)) == ["tool_id_reused"]
+    completion = tolerate(payloads)
+    assert codes(completion) == ["tool_id_reused"]
+    assert [call.complete for call in completion.tool_calls] == [True, False]
     assert refuse(payloads) == ("tool_id_reused", number(payloads, ADDED, 1))
     assert refuse(stream(PAYS), seen_call_ids=["call_fc_0"]) == ("tool_id_reused", 3)
 
