@@ -255,7 +255,8 @@ class Assembler(ABC):
         self, event: Event, error: Exception
     ) -> list[tuple[dict[str, Any], Event]]:
         data = event.data
-        message = f"data is not JSON ({error}): {data[:_SHOWN_CHARACTERS]!r}"
+        reason = str(error)[:_SHOWN_CHARACTERS]
+        message = f"data is not JSON ({reason}): {data[:_SHOWN_CHARACTERS]!r}"
         if data.startswith(":"):
             # A proxy made data of a comment.
             self._journal.depart("invalid_json", message)

@@ -21,6 +21,7 @@ __all__ = ["Journal"]
 # Enough to see what is going on, and a bound for what a hostile stream can make this hold.
 _MAX_FINDINGS = 100
 _MAX_FINDINGS_OF_A_CODE = 10
+_MAX_MESSAGE_CHARACTERS = 500
 
 
 class Journal:
@@ -65,12 +66,12 @@ class Journal:
         """Raise that the stream departs from its dialect, or note it if that is tolerated."""
         finding = self.note(code, message)
         if self.strict:
-            raise error(message, code)
+            raise error(finding.message, code)
         return finding
 
     def note(self, code: str, message: str) -> Finding:
         """Note what the dialect allows and a reader may want to know."""
-        finding = Finding(code, message, self.event)
+        finding = Finding(code, message[:_MAX_MESSAGE_CHARACTERS], self.event)
         self._codes[code] += 1
         if len(self.findings) < _MAX_FINDINGS and self._codes[code] <= _MAX_FINDINGS_OF_A_CODE:
             self.findings.append(finding)

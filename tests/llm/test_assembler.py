@@ -485,3 +485,33 @@ def test_finish_reasons_that_alternate_are_each_counted_once() -> None:
     completion = assembler.finish()
     assert completion.finish_reason == "STOP"
     assert (completion.choices[0].ending, completion.complete) == ("other", False)
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_messages_stay_short_whatever_the_stream_holds(strict: bool) -> None:
+    long = "x" * 100_000
+
+    def loads(text: str) -> Any:
+        if text.startswith("{"):
+            return json.loads(text)
+        raise ValueError(text)
+
+    streams: list[list[Event]] = [
+        [event({"choices": [{"index": 0, "delta": {}, "finish_reason": long}]}), DONE],
+        [event({"choices": [{"index": long, "delta": {}, "finish_reason": "stop"}]}), DONE],
+        [
+            event({"choices": [{"index": 0, "finish_reason": "stop"}]}),
+            Event(data=" [DONE]" + " " * 9999),
+        ],
+        [event("[" + long)],
+    ]
+    for events in streams:
+        assembler = ChatCompletionsAssembler(strict=strict, loads=loads)
+        try:
+            findings = run(assembler, events).findings
+        except AssemblyError as error:
+            assert len(str(error)) < 600
+            assert error.partial is not None
+            findings = error.partial.findings
+        for finding in findings:
+            assert len(finding.message) <= 500
